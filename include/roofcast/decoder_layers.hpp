@@ -50,7 +50,7 @@ struct GroupedAttention {
     std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
     std::int64_t value_dim = 0;  ///< 0: `head_dim`
     std::int64_t window = 0;     ///< tokens that a query sees at most; 0: all
-    std::int64_t chunk = 0;      ///< a query sees only the stretch of so many tokens that it lies in (Llama 4); 0: all
+    std::int64_t chunk = 0;      ///< a query sees only the stretch of this many tokens that it lies in (Llama 4); 0: all
     bool bias = false, output_bias = false;
     bool rotary = true;
     bool sinks = false;            ///< one learned logit a head
@@ -118,7 +118,7 @@ using ChannelMixer = std::variant<std::monostate, DenseMlp, MoeShape>;
 struct LayerGroup {
     TokenMixer tokens;
     ChannelMixer channels;
-    std::int64_t layers = 1;  ///< so many are of this kind
+    std::int64_t layers = 1;  ///< this many are of this kind
 };
 
 /// Multi-token prediction: modules that propose tokens after the next one. They are in checkpoints, and play no part in ordinary decoding.

@@ -92,7 +92,7 @@ inline constexpr std::int64_t most_copies = 1024;
 struct DeploymentCost {
     UsDollarsPerSecond rate;  ///< all instances
     UsDollars per_item;
-    std::optional<Instance> instance{};  ///< rented instance; absent if none with so many GPUs is listed, or the user gave the price
+    std::optional<Instance> instance{};  ///< rented instance; absent if none with this many GPUs is listed, or the user gave the price
     std::int64_t instances = 0;          ///< number of rented instances
     bool listed = true;                  ///< false: no listed instance has the GPUs of a copy, and the rent is that of as many single GPUs
 };

@@ -127,7 +127,7 @@ struct StepTable {
     LogAxis prompts, tokens, past;  ///< of `prompt`; `tokens` of one sequence
     LogAxis encoded;                ///< of `vision_part`; empty without a vision part
     StepPart decode;                ///< [decodes, context]
-    std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
+    std::optional<StepPart> joint_decode;  ///< the same for D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
     Seconds prompt_floor;                  ///< F
     OnDemand<double> vision_part;          ///< log of V in seconds, [encoded]

@@ -74,7 +74,7 @@ using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 /// Time that such a loop measures for a kernel of this length.
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
-/// The same of a predicted kernel, which power takes as much time as the loop's load on the GPU leaves: `burst` of each call runs
+/// The same for a predicted kernel, which power takes as much time as the loop's load on the GPU leaves: `burst` of each call runs
 /// unthrottled, the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 

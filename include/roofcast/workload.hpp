@@ -21,7 +21,7 @@ struct Published {
     std::optional<double> gmacs;       ///< 1e9 multiply-adds of one forward pass at the default input
     std::optional<double> gflops;      ///< 1e9 FLOPs, where the source counts those
     double parameters_rounding = 0;    ///< half a unit of the last digit that the source prints, where that is more than 1 %
-    double macs_rounding = 0;          ///< the same of `gmacs` or `gflops`, in their unit
+    double macs_rounding = 0;          ///< the same for `gmacs` or `gflops`, in their unit
     std::int64_t image_size = 0;       ///< that `gmacs` or `gflops` are for; 0: the model's default
     std::string source;
 };
@@ -79,7 +79,7 @@ struct TransformerXl {
     std::int64_t segment = 64;           ///< tokens of one pass, when the run names none
     std::int64_t memory = 0;             ///< tokens before them that are attended to
     std::vector<std::int64_t> clusters;  ///< first words of the clusters of the adaptive softmax after the most frequent one
-    std::int64_t divisor = 1;            ///< each cluster's embeddings are so many times narrower than those of the one before
+    std::int64_t divisor = 1;            ///< each cluster's embeddings are this many times narrower than those of the one before
 };
 
 /// Vision transformer.
@@ -131,7 +131,7 @@ struct VisionLanguage {
     bool projector_bias = true;
     bool projector_norm = true;  ///< of the tower's output
     bool pooled = false;         ///< patches are merged to their mean, not side by side
-    std::int64_t deepstack = 0;  ///< outputs of so many layers within are merged and projected, too (Qwen3-VL)
+    std::int64_t deepstack = 0;  ///< outputs of this many layers within are merged and projected, too (Qwen3-VL)
 };
 
 /// Groups of channels that group norms of diffusion models normalize over.

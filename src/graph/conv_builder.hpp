@@ -89,7 +89,7 @@ public:
     Map layer_scale(const Map& map);
     /// One element-wise kernel over `map`, which reads as many tensors of its size.
     OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
-    /// The same of a sum, which eager frameworks write where `map` lies.
+    /// The same for a sum, which eager frameworks write where `map` lies.
     OpNode& add_in_place(std::string name, const Map& map, double reads, Fusion fusion);
     /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next GEMM under mixed precision.
     void wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters = 0);

@@ -38,7 +38,7 @@ constexpr Count shard(Count whole, Count gpus) {
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const GroupedAttention& a);
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a);
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAttention& a);
-/// The same of mixers whose memory is a state of fixed size.
+/// The same for mixers whose memory is a state of fixed size.
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const GatedDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const KimiDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const Mamba2& a);

@@ -20,7 +20,7 @@ namespace roofcast {
 /// Parses a TOML file. Throws Error with the parser's line and message.
 toml::table parse_toml_file(const std::filesystem::path& file);
 
-/// The same of text; `file` is the name that errors carry.
+/// The same for text; `file` is the name that errors carry.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
 /// The value of a node that is a number; of whole numbers beyond 2^53, which the parser does not convert, the nearest.

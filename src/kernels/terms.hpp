@@ -65,7 +65,7 @@ inline Seconds busy_time(Seconds compute, Seconds dram, Seconds l2, double overl
 /// latency + busy_time, with communication before it. Of a kernel on CUDA cores.
 KernelCost combine(const Terms& terms, const Gpu& gpu);
 
-/// The same of any kernel, of which the energy of arithmetic and what follows from it are known.
+/// The same for any kernel, of which the energy of arithmetic and what follows from it are known.
 KernelCost combine(const Terms& terms, const Gpu& gpu, Joules arithmetic, const PowerLimit& limit);
 
 /// Smallest whole number of `step`s that covers `x`.
@@ -116,7 +116,7 @@ inline double kept_in_l2(Bytes size, Bytes l2, double edge = 8) {
     return std::clamp((1 - size / l2) * edge, 0.0, 1.0);
 }
 
-/// The same of an L2 in partitions, each of which also keeps copies of what its SMs read of the others: all up to the size of one
+/// The same for an L2 in partitions, each of which also keeps copies of what its SMs read of the others: all up to the size of one
 /// partition, and the less beyond the more of the L2 is full.
 inline double kept_in_partitions(Bytes size, const GpuProfile& gpu) {
     const double partitions = gpu.facts.l2_partitions;
@@ -185,7 +185,7 @@ inline double tensor_core_side(const GpuProfile& gpu) {
     return width > 0 ? std::sqrt(width / reference) : 1;
 }
 
-/// Latencies on the chip last so many cycles of the running clock.
+/// Latencies on the chip last this many cycles of the running clock.
 inline Seconds time_of_cycles(double cycles, const GpuProfile& gpu) {
     return cycles / running_clock(gpu);
 }
@@ -219,7 +219,7 @@ KernelCost at_least(KernelCost c, Seconds floor, Bound bound, Seconds KernelCost
 /// `c` with so much more of `term`, which nothing hides; `bound` by it where it is the longest.
 KernelCost lengthened(KernelCost c, Seconds more, Bound bound, Seconds KernelCost::*term);
 
-/// `c`, and so many clocks of an SM for each of `elements`, which nothing hides.
+/// `c`, and this many clocks of an SM for each of `elements`, which nothing hides.
 inline KernelCost by_elements(const KernelCost& c, double elements, double clocks, const GpuProfile& gpu) {
     if (elements <= 0 || !(gpu.boost_clock > 0 * hertz)) return c;
     return lengthened(c, time_of_cycles(elements / static_cast<double>(gpu.sm_count) * clocks, gpu), Bound::l2, &KernelCost::l2);

@@ -8,7 +8,7 @@ namespace roofcast {
 namespace {
 
 constexpr double same_figures = 0.02;  ///< relative error of figures of a GPU that is known
-constexpr double variants = 0.1;       ///< the same of clocks and power, which makers of GPUs change
+constexpr double variants = 0.1;       ///< the same for clocks and power, which makers of GPUs change
 
 /// Copies figures from a GPU to the profile of the same GPU, where the profile does not state them.
 class GpuCopy {

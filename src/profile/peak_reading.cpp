@@ -15,7 +15,7 @@ namespace {
 constexpr double most_distance = 4;    ///< standard deviations within which a GPU is one of its class
 constexpr double sure_enough = 0.9;    ///< of all weight, to take a reading without asking
 constexpr double same_gpu = 0.02;      ///< deviation of figures of one GPU between two sources
-constexpr double same_clock = 0.03;    ///< the same of clocks, which makers of GPUs change
+constexpr double same_clock = 0.03;    ///< the same for clocks, which makers of GPUs change
 constexpr double same_watts = 0.1;     ///< and of board power
 constexpr double same_outcome = 0.1;   ///< fp32 peaks closer than this come to the same
 constexpr double other_memory = 0.02;  ///< prior of GPUs that have another kind of memory than all known ones
@@ -85,7 +85,7 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     return sum;
 }
 
-/// The same of `GPU` itself, which is one of `of` equally probable ones.
+/// The same for `GPU` itself, which is one of `of` equally probable ones.
 std::optional<double> density_around(const GpuProfile& known, const StatedFigures& stated, double peak_tflops, std::size_t of) {
     double sum = -std::log(static_cast<double>(of)), furthest = 0;
     const auto weigh = [&](double value, double expected, double deviation) {

@@ -24,7 +24,7 @@ public:
 
     /// Fewer copies finish fewer requests than arrive. At least 1.
     std::int64_t least_copies();
-    /// The deployment of so many copies that meets the objective, at the largest limit on sequences that does; nullopt: none does. Budget
+    /// The deployment of this many copies that meets the objective, at the largest limit on sequences that does; nullopt: none does. Budget
     /// and number of GPUs are not looked at.
     std::optional<Deployment> served(std::int64_t copies, Confidence confidence);
     /// Why `copies`, which are not served, are too few.

@@ -186,7 +186,7 @@ void tabulate_images(StepTable& table, const std::shared_ptr<const Tabulation>& 
     table.vision_part = {encoded.size(), [t, encoded](std::size_t i) { return log_of(vision_step(t->model, encoded[i])); }};
 }
 
-/// A part of a step whose W has so many rows; `interpolated` reads a grid of the part at the step's sizes.
+/// A part of a step whose W has this many rows; `interpolated` reads a grid of the part at the step's sizes.
 template <class Interpolated>
 Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, Interpolated interpolated) {
     const Seconds work = std::exp(interpolated(part.log_work)) * s;

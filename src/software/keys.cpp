@@ -127,7 +127,7 @@ const SoftwareKey keys[] = {
      &S::gemv_bytes_per_sm_clock,
      positive},
     {{"unpacks_on_simt", "", "GEMMs of up to 4 rows with narrow weights run as GEMVs on CUDA cores"}, &Caller::unpacks_on_simt},
-    {{"unpacks_from_rows", "rows", "GEMMs of so many rows or more have their weights unpacked to 16 bits by a kernel before; 0: none"},
+    {{"unpacks_from_rows", "rows", "GEMMs of this many rows or more have their weights unpacked to 16 bits by a kernel before; 0: none"},
      &S::unpacks_from_rows},
     {{"extra_kernels_4bit", "1", "further kernels launched to unpack the weights of each GEMM below 8 bits"}, &S::extra_kernels_4bit},
     {{"extra_kernels_8bit", "1", "further kernels launched for each GEMM with 8-bit weights"}, &S::extra_kernels_8bit},

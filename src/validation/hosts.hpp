@@ -86,7 +86,7 @@ struct HostDescriptions {
 /// for it.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// The same of a row's attention block, and what the CPU adds to the time of its work.
+/// The same for a row's attention block, and what the CPU adds to the time of its work.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const ModelRow& row);
 HostLaunch block_launch(const HostStack& host, const MeasuredBlock& block);
 

@@ -50,7 +50,7 @@ Gemm gemm(std::int64_t k) {
     return {.m = side, .n = side, .k = k, .precision = Precision::fp32, .weight_bits = 32};
 }
 
-/// What so many additions cost that are folded into that GEMM, in us.
+/// What this many additions cost that are folded into that GEMM, in us.
 double additions_cost(const Gpu& gpu, std::int64_t k, std::size_t additions) {
     const auto time = [&](std::size_t count) {
         std::vector<OpNode> nodes{{.name = "product", .op = gemm(k)}};

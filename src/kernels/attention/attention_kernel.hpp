@@ -57,7 +57,7 @@ Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const G
 /// Start, first loads and write-back of a block of queries.
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu);
 
-/// The same of a block that shares the keys of a head.
+/// The same for a block that shares the keys of a head.
 Seconds split_block_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
 /// Kernel that adds up the parts of split keys.

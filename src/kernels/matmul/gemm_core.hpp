@@ -72,7 +72,7 @@ inline void take_only(Tile tile, TiledGemm& gemm) {
     gemm.most_split_k = 1;
 }
 
-/// The same for the first of `tiles` that is for so many rows and columns; nothing when none is.
+/// The same for the first of `tiles` that is for this many rows and columns; nothing when none is.
 void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& gemm);
 
 /// Efficiencies of the GPU's plain GEMMs in `precision`; families of kernels replace what is theirs.

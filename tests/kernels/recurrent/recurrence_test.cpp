@@ -37,7 +37,7 @@ Recurrence decoding() {
             .precision = Precision::fp16};
 }
 
-/// A sequence of so many tokens, narrow heads.
+/// A sequence of this many tokens, narrow heads.
 Recurrence prompt(std::int64_t tokens, std::int64_t heads) {
     return {.query_len = tokens, .key_heads = 1, .key_dim = 10, .value_heads = heads, .value_dim = 10, .precision = Precision::fp16};
 }

@@ -10,7 +10,7 @@ namespace roofcast::microbench {
 namespace {
 
 constexpr int random_gemms = 160, odd_shapes = 80, batched_shapes = 80;
-constexpr int warm_fraction = 5;  ///< one case in so many runs with warm caches
+constexpr int warm_fraction = 5;  ///< one case in this many runs with warm caches
 constexpr int bias_fraction = 4;
 
 std::int64_t multiple(std::int64_t value, std::int64_t of) {
