@@ -197,7 +197,7 @@ ArchitectureFacts facts_in(const std::filesystem::path& file, std::optional<Comp
     }
     const std::string wanted = capability ? written(*capability) : common.text("default_capability");
     if (std::find(capabilities.begin(), capabilities.end(), wanted) == capabilities.end()) {
-        throw Error({.what = "the architecture has no such compute capability",
+        throw Error({.what = "the architecture has no chip with this compute capability",
                      .key = "compute_capability",
                      .found = wanted,
                      .expected = fmt::format("one of {}", fmt::join(capabilities, ", ")),

@@ -116,10 +116,10 @@ void read_peaks(TableReader& table, GpuProfile& gpu) {
         const std::string what = gpu.compute_capability ? fmt::format("compute capability {}", written(*gpu.compute_capability))
                                                         : fmt::format("the architecture {}", gpu.architecture);
         if (gpu.vector_peak[index(p)] && !has_simt)
-            throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its CUDA cores", what, name(p)), {}, "no such key",
-                              "remove the key, or add the ratio to " + gpu.facts.file);
+            throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its CUDA cores", what, name(p)), {},
+                              "the key left out", "remove the key, or add the ratio to " + gpu.facts.file);
         if (gpu.tensor_peak[index(p)] && !has_tensor_cores)
-            throw table.error(tensor_key(p), fmt::format("{} has no {} tensor cores", what, name(p)), {}, "no such key",
+            throw table.error(tensor_key(p), fmt::format("{} has no {} tensor cores", what, name(p)), {}, "the key left out",
                               "remove the key, or add the ratio to " + gpu.facts.file);
     }
     gpu.fp16_accumulate_peak = peak_at(table, "fp16_tensor_fp16_accumulate_tflops");
@@ -157,7 +157,7 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     gpu.inline_ecc = table.flag_if("inline_ecc").value_or(false);
     if (gpu.inline_ecc && gpu.memory_type.starts_with("HBM"))
         throw table.error("inline_ecc", fmt::format("{} stores ECC bits outside data memory", gpu.memory_type), "true",
-                          "false, or no such key");
+                          "false, or the key left out");
     gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
     gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;

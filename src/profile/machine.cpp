@@ -38,7 +38,7 @@ void read_pcie(TableReader& interconnect, GpuProfile& gpu) {
                                  did_you_mean(*text, {pcie_topology_names.begin(), pcie_topology_names.end()}));
     if (gpu.nvlink && !gpu.nvlink_gpus)
         throw interconnect.error("pcie", "has no effect when NVLink connects all GPUs of a machine", *text,
-                                 "no such key, or nvlink_gpus as well");
+                                 "nvlink_gpus as well, or the key left out");
     gpu.pcie = *topology;
 }
 

@@ -101,7 +101,7 @@ std::optional<MinimalProfile> read_minimal_profile(TableReader& top, GpuProfile&
                            std::any_of(classes.begin(), classes.end(), [](const GpuClass& c) { return c.half_rate; });
     if (stated->consumer.value_or(false) && !half_rate)
         throw top.error("consumer", fmt::format("fp32 accumulation runs at full rate on all GPUs of {}", gpu.architecture), {},
-                        "no such key");
+                        "the key left out");
     try {
         if (auto read = read_peak(*stated, classes)) return by_gpus(*stated, gpu, std::move(*read));
     } catch (const Error& e) {

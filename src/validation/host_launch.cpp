@@ -61,7 +61,7 @@ HostStack read_stack(TableReader& table) {
     stack.rotated = table.texts_if("rotated");
     stack.repeated = table.texts_if("repeated");
     const std::string reduction = table.text_if("reduction").value_or("k");
-    if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of GEMMs", reduction, "k or n");
+    if (reduction != "k" && reduction != "n") throw table.error("reduction", "unknown column of the reduction", reduction, "k or n");
     stack.reduction_in_n = reduction == "n";
     stack.convolved_keys = table.texts_if("convolved_keys");
     stack.ungated_software = table.texts_if("ungated_software");

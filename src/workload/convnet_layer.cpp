@@ -83,7 +83,7 @@ private:
         };
         for (const std::string_view key : {"score_passes", "wide_scores", "library_attention"})
             refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false as well");
-        refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "GEMMs across heads have kernels of their own besides",
+        refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "talking heads need separate attention kernels",
                "no fused_attention = false as well");
         refuse("shifted", layer.window == 0, "only windows can be shifted", "a window as well");
         refuse("shifted", layer.cross_covariance, "these scores are not those of windows", "no cross_covariance");

@@ -207,8 +207,8 @@ TEST_CASE("GEMMs of a source that writes their reduction into column n are read 
     CHECK(read("reduction = \"n\"\n").n == 7);
     CHECK(read("reduction = \"n\"\n").k == 5);
     CHECK(read("reduction = \"n\"\n").m == 3);
-    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"), doctest::Contains("reduction: no such column of GEMMs; found m; expected k or n"),
-                         Error);
+    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"),
+                         doctest::Contains("reduction: unknown column of the reduction; found m; expected k or n"), Error);
 }
 
 TEST_CASE("the shipped host costs are read") {
