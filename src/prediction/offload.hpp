@@ -23,7 +23,7 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request
 /// What leaves the memory of one GPU, buffers subtracted.
 Bytes offloaded_weights(const OpGraph& graph, const Run& request);
 
-/// `request` with `share` of every layer's weights in host memory.
+/// `request` with `fraction` of every layer's weights in host memory.
 Run with_offload(Run request, double fraction);
 
 /// The smallest fraction of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take

@@ -11,7 +11,7 @@ namespace roofcast {
 /// Throws Error for values out of range, and for techniques that `workload` has no use for.
 void check_techniques(const Run& request, const Workload& workload);
 
-/// `share` of `tokens`, rounded down but for the rounding of the product itself.
+/// `fraction` of `tokens`, rounded down but for the rounding of the product itself.
 std::int64_t share_of(double fraction, std::int64_t tokens);
 
 /// Tokens of a sequence's prompt that are cached before the run: a fraction of the text, rounded down; at least one is left.
