@@ -148,8 +148,8 @@ inline double accumulation_ratio(const GpuProfile& gpu, Precision p) {
     return std::max(1.0, *gpu.fp16_accumulate_peak * gpu.facts.tensor_ratio[index(p)] / tensor_core_peak(gpu, p));
 }
 
-/// Fraction of the peak that kernels reach which would reach `fraction` of it if accumulation took no longer: what they lose is time to issue
-/// instructions and to load operands, and no longer where accumulation takes twice as long. 1/reached = 1 + (1/share - 1)/ratio.
+/// Fraction of the peak that kernels reach which would reach `fraction` of it if accumulation took no longer: what they lose is time to
+/// issue instructions and to load operands, and no longer where accumulation takes twice as long. 1/reached = 1 + (1/share - 1)/ratio.
 inline double reached_fraction(const GpuProfile& gpu, Precision p, double fraction) {
     const double ratio = accumulation_ratio(gpu, p);
     return ratio * fraction / (1 + (ratio - 1) * fraction);
