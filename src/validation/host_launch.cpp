@@ -37,7 +37,8 @@ PowerLoad read_power_load(TableReader& table) {
     const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
     PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us")};
     load.least_fraction = table.number_if("least_power_fraction", {0, 1}).value_or(0);
-    if (load.least_fraction > 0 && !(load.pause > 0 * s)) throw table.error("least_power_fraction", "stands alone", {}, "pause_us as well");
+    if (load.least_fraction > 0 && !(load.pause > 0 * s))
+        throw table.error("least_power_fraction", "needs pause_us", {}, "pause_us as well");
     return load;
 }
 
@@ -72,7 +73,7 @@ HostStack read_stack(TableReader& table) {
     if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name would match every engine", {}, "names");
     if (stack.ungated_software.empty() != stack.ungated_experts.empty()) {
         const bool experts = stack.ungated_software.empty();
-        throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
+        throw table.error(experts ? "ungated_experts" : "ungated_software", "needs its other key", {},
                           experts ? "ungated_software as well" : "ungated_experts as well");
     }
     table.finish();

@@ -74,7 +74,7 @@ TEST_CASE("a row that no parameter explains is dropped from the fit, named, and 
     CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
 }
 
-TEST_CASE("launch cost of the CPU does not bend parameters of the GPU") {
+TEST_CASE("launch overhead does not bend parameters of the GPU") {
     Measurements rows = memory_rows(gpu);
     const HostLaunch host{30 * us, 12 * us};
     for (KernelRow& row : rows.kernels) {

@@ -50,7 +50,7 @@ TEST_CASE("gpu show has the data sheet's memory beside what programs can allocat
     CHECK_FALSE(shown("xeon-8480").contains("usable_gb"));
 }
 
-TEST_CASE("gpu check of a profile reads the fit as well") {
+TEST_CASE("gpu check of a profile reads the fit next to it") {
     const TemporaryFile card("card.toml", profile);
     CHECK(roofcast::test::roofcast("gpu check " + card.path().string()).exit_code == 0);
     std::filesystem::create_directory(card.path().parent_path() / "fits");

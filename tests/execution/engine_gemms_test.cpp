@@ -18,7 +18,7 @@ using test::layers_of;
 using test::rel;
 using test::software_dir;
 
-TEST_CASE("kernels that unpack weights are issued beside GEMMs of so many bits, and beside no others") {
+TEST_CASE("kernels that unpack weights are launched for GEMMs of this many bits, and for no others") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack stack, plain;
     plain.lowering.kernels = stack.lowering.kernels = KernelSet::framework;
@@ -220,7 +220,7 @@ TEST_CASE("an engine may unpack so many weights a clock at most, whatever the ro
     }
 }
 
-TEST_CASE("a host that waits for its 8-bit GEMMs issues what follows them after they have finished") {
+TEST_CASE("a CPU that waits for its 8-bit GEMMs launches what follows them after they have finished") {
     const Gpu gpu = test::shipped_gpu("h20");
     const auto time = [&gpu](Precision precision, bool waits) {
         const double bits = 8 * element_size(precision).in(byte);

@@ -168,7 +168,7 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
     CHECK(stacks.find(Execution::tensorrt, "tensorrt").name == "tensorrt-python");
 }
 
-TEST_CASE("engines of single warps' instructions do not reach Hopper's tensor-core peak") {
+TEST_CASE("engines with single-warp MMA do not reach Hopper's tensor-core peak") {
     const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb"), ampere = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack warps = stack(KernelSet::engine, {});
     warps.warp_mma = true;

@@ -24,7 +24,7 @@ Gemm square(Precision precision) {
 
 }  // namespace
 
-TEST_CASE("large squares on GPUs never measured run within a quarter of the rates that others published") {
+TEST_CASE("large squares on unseen GPUs run within a quarter of the rates that others published") {
     struct Published {
         const char* gpu;
         Precision precision;

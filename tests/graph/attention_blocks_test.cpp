@@ -150,7 +150,7 @@ TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some chan
     CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
 }
 
-TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memory as wells map") {
+TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memory besides its map") {
     const auto graph = [](bool copied) {
         ConvLayer slice = layer_of(ConvBlock::slice, 8), both = layer_of(ConvBlock::concat, 0);
         slice.copied = copied;

@@ -114,7 +114,7 @@ TEST_CASE("a net whose code pads apart copies what each convolution takes, and i
     CHECK(std::get<Move>(of_taps.op).written == 2 * std::get<Move>(of_taps.op).read);
 }
 
-TEST_CASE("a frozen norm is kernels over the channels, a GEMM and a sum over the map in PyTorch, one that folds elsewhere") {
+TEST_CASE("a frozen norm is kernels over the channels, a product and a sum over the map in PyTorch, one that folds elsewhere") {
     ConvNet net;
     net.image_size = side;
     net.channels = channels;

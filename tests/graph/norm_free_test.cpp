@@ -50,7 +50,7 @@ double kernels(const OpGraph& graph) {
 
 }  // namespace
 
-TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as an error function and a GEMM") {
+TEST_CASE("a GELU with a gain is two kernels, neither of which takes as long as an error function and a product") {
     for (const bool gain : {false, true}) {
         ConvNet net = net_of(block_of(16), gain);
         net.activation = Activation::gelu;

@@ -79,7 +79,7 @@ TEST_CASE("a map that is stretched beyond the largest side is refused by layer")
     CHECK(refused.expected == "at most 1048576");
 }
 
-TEST_CASE("sizes within each bound are refused where their GEMM is not") {
+TEST_CASE("sizes within each bound are refused where their product is not") {
     // Each side has 2^20 places, and channels double: 2^40 places of 2^17 channels are 2^57 elements.
     const ErrorDetail map = refusal_of(net_of("{conv = 16},\n{upsample = 65536},\n{concat = true, from = [" + times(63, "-1, ") +
                                                   "-1]},\n" + times(14, "{concat = true, from = [-1, -1]},\n"),
@@ -95,7 +95,7 @@ TEST_CASE("sizes within each bound are refused where their GEMM is not") {
     CHECK(scores.key == "layers[2].dot_product");
 }
 
-TEST_CASE("dimensions that are each within bounds are refused where a transformer's GEMMs are not") {
+TEST_CASE("dimensions that are each within bounds are refused where a transformer's products are not") {
     DecoderLlm model;
     model.layers = 1 << 24;
     model.hidden = model.intermediate = model.vocabulary = 1 << 24;

@@ -227,7 +227,7 @@ TEST_CASE("stages of a pipeline take turns: each does its part of the FLOPs a pa
     CHECK(four.power < one.power);
 }
 
-TEST_CASE("the KV cache is wider than the precision of attention is refused") {
+TEST_CASE("a KV cache wider than the precision of attention is refused") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     Run request{.precision = Precision::fp16};
@@ -238,7 +238,7 @@ TEST_CASE("the KV cache is wider than the precision of attention is refused") {
     CHECK_NOTHROW(static_cast<void>(completed(request, llama, gpu)));
 }
 
-TEST_CASE("a host that takes a fraction of the time issues everything in that share, and the prediction says so") {
+TEST_CASE("a CPU that takes a fraction of the time launches everything in that fraction, and the prediction says so") {
     const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto on_host = [&](double time) {

@@ -162,7 +162,7 @@ TEST_CASE("fits of kernel families are read where they are wanted") {
     CHECK(only({}).empty());
 }
 
-TEST_CASE("a family's fit to all GPUs together holds where neither the GPU nor its architecture has one, on GPUs of NVIDIA") {
+TEST_CASE("a family's fit to all GPUs applies where neither the GPU nor its architecture has one, on GPUs of NVIDIA") {
     ParameterFolder folder;
     for (const char* of : {"_default", "ada"}) std::filesystem::create_directory(folder.path() / "fits" / "arch" / of);
     const auto fraction = [&] { return parameter_specs()[parameter_index(key)].get(folder.load().families.at(0).values); };

@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(LoadFixture, "fewer sequences at once keep a TPOT that bursts 
     CHECK_FALSE(settings(0).served(copies, Confidence::expected));
 }
 
-TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache as wells weights does not fit") {
+TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache next to its weights does not fit") {
     workload = find_workload(test::models_dir(), "llama-3.1-70b");
     const CopiesUnderLoad large = settings(0);
     CHECK(large.failure(Confidence::expected)->outcome == Outcome::does_not_fit);

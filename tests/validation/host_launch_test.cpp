@@ -90,7 +90,7 @@ TEST_CASE("a least fraction of power needs a pause") {
     }
 }
 
-TEST_CASE("a host's shares of power are those of GEMMs in the precisions that it names") {
+TEST_CASE("a host's power fractions are those of GEMMs in the precisions that it names") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_fractions]\n";
     const test::TemporaryFile file("hosts.toml", host + "fp16 = 0.6\n");
     const auto hosts = load_measuring_hosts(file.path());

@@ -121,7 +121,7 @@ TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too") {
     CHECK(c.launch.in(us) == rel(0.035 + far, 1e-3));
 }
 
-TEST_CASE("an SM reads an equal part of DRAM's rate, and so many bytes a clock beyond it") {
+TEST_CASE("an SM reads an equal part of DRAM's rate, and some bytes a clock beyond it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
     for (AttentionParameters& p : gpu.parameters.values.attention) p.own_bytes_per_sm_clock = 30;

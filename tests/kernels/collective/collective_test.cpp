@@ -29,7 +29,7 @@ Gpu linked_gpu() {
 
 }  // namespace
 
-TEST_CASE("PCIe bandwidth follows generation and CUDA cores") {
+TEST_CASE("PCIe bandwidth follows generation and lanes") {
     CHECK(pcie_bandwidth(test::toy_gpu().profile).in(gb_per_s) == rel(15.75, 1e-2));  // 8 GT/s · 16 CUDA cores · 128/130 / 8
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("channels-last depthwise kernels load single values of up to eight ima
     CHECK(time(24) == rel(3 * 7.55, 1e-3));
 }
 
-TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the integer CUDA cores, whatever the format") {
+TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the INT32 cores, whatever the format") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured

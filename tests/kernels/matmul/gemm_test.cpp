@@ -98,7 +98,7 @@ TEST_CASE("a GEMM waits for its first data where they come from DRAM, and for a 
     CHECK(wait(true, Cache::warm) == rel(2 * from_dram, 0.05));
 }
 
-TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that uses split-K, nor one for more than 128 outputs") {
+TEST_CASE("Hopper's library has no warpgroup MMA kernel for TF32 that uses split-K, nor one for more than 128 outputs") {
     Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1e6 * gb_per_s;
     gpu.profile.l2 = {};

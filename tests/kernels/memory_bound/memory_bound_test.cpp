@@ -122,7 +122,7 @@ TEST_CASE("kernels that compute the address of each element take the CUDA cores 
     CHECK(cost(sum, gpu).total.in(us) == rel(4, 1e-9));
 }
 
-TEST_CASE("operands of several formats are converted one by one by a framework, on the integer CUDA cores") {
+TEST_CASE("operands of several formats are converted one by one by a framework, on the INT32 cores") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.integer_units_per_sm = 64;
     gpu.profile.bandwidth = 100 * tb_per_s;
@@ -155,7 +155,7 @@ TEST_CASE("a pool that computes addresses takes integer instructions: 32 an elem
     CHECK(cost(pool, gpu).total.in(us) == rel(76.8, 1e-9));
 }
 
-TEST_CASE("a maximum's place is written as well in 8 bytes") {
+TEST_CASE("a maximum's place is written with it in 8 bytes") {
     const Gpu gpu = test::toy_gpu();
     Reduce pool{.inputs = 4'000'000, .outputs = 1'000'000, .window = 4, .precision = Precision::fp16};
     CHECK(cost(pool, gpu).total.in(us) == rel(100, 1e-9));  // 10 MB at 100 GB/s
