@@ -11,7 +11,7 @@ namespace roofcast {
 enum class AttentionBlockKind {
     latent,             ///< all tokens
     sparse_latent,      ///< those that an index chooses
-    sparse_grouped,     ///< the same of heads that share keys
+    sparse_grouped,     ///< the same for heads that share keys
     compressed_chosen,  ///< a window, and compressed keys that an index chooses
     compressed_all      ///< a window, and all compressed keys
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// Timings of any harness, summarized and set against each other: `roofcast bench`.
+/// Timings of any harness, summarized and compared: `roofcast bench`.
 ///
 /// A series is what one run of one piece of work measured of one metric. Its labels say what the work was ("m = 64") and who ran it
 /// ("gpu = a100-sxm4-80gb"): contestants are compared where the work is the same.
@@ -22,8 +22,8 @@ namespace roofcast {
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 struct BenchSeries {
-    Labels work;    ///< what was done: "op = gemm", "m = 8"; a harness's benchmark name
-    Labels run_by;  ///< who did it, of `contestant_keys`
+    Labels work;    ///< the work: "op = gemm", "m = 8"; a harness's benchmark name
+    Labels run_by;  ///< the contestant, from `contestant_keys`
     std::string metric;
     bool lower_is_better = true;
     SampleStatistics statistics;
@@ -34,7 +34,7 @@ struct BenchData {
     SkippedRows skipped;  ///< rows that hold no usable figure
 };
 
-/// Keys that tell contestants apart rather than pieces of work, in the order in which they are shown.
+/// Keys that distinguish contestants instead of pieces of work, in display order.
 const std::vector<std::string>& contestant_keys();
 
 /// Standard deviation over the typical value from which on a series is called unsteady: two of them that differ by less say little.
@@ -50,7 +50,7 @@ BenchData read_bench_text(std::string_view text, const std::string& file);
 /// How often as good as `baseline` another series of the same metric is: 1.27 is 27 % faster.
 double relative_performance(const BenchSeries& baseline, const BenchSeries& other);
 
-/// Of a series among those that did the same work: itself alone when nobody else did.
+/// Standing of a series among those that did the same work; alone if no other did.
 struct Standing {
     double relative = 1;   ///< to the first of them
     bool fastest = false;  ///< and there is another
@@ -88,10 +88,10 @@ struct BenchComparison {
     std::int64_t unmatched = 0;             ///< series without a counterpart
 };
 
-/// Contestants are told apart by the values of `keys` (of any label). Labels of `contestant_keys` that are the same within each contestant
-/// are not asked to match between them: files of two GPUs can be compared as files. Series of equal work and metric are matched; those that
-/// occur several times for one contestant are pooled to their median. Throws Error when there are fewer than two contestants, an unknown
-/// key, or no work that all of them did.
+/// Contestants are distinguished by the values of `keys` (of any label). Labels of `contestant_keys` that are the same within each
+/// contestant are not asked to match between them: files of two GPUs can be compared as files. Series of equal work and metric are matched;
+/// those that occur several times for one contestant are pooled to their median. Throws Error when there are fewer than two contestants, an
+/// unknown key, or no work that all of them did.
 BenchComparison compare(const std::vector<BenchSeries>& series, const std::vector<std::string>& keys);
 
 /// "m=8 n=4096 k=4096": values alone for names.

@@ -1,13 +1,13 @@
 #pragma once
-/// Measurements in, parameters out: fits the cost model to measured rows and says how far it may be trusted.
+/// Measurements in, parameters out: fits the cost model to measured rows and states how far to trust it.
 ///
 /// The loss is the weighted mean of a smooth robust function of the log ratio r = ln(predicted / measured), plus a weak pull towards the
 /// start values:
 ///   L(u) = Σ wᵢ ρ(rᵢ(u)) / Σ wᵢ + (c / n) |u − u₀|²,   ρ(r) = δ² (√(1 + ((eʳ − 1)/δ)²) − 1)
 /// where u are the parameters, each mapped to [0, 1] between its physical bounds (logarithmically where its spec says so). The pull counts
-/// as a fraction of one row: what the data say nothing about stays where it was. Peaks and bandwidths are no parameters.
+/// as a fraction of one row: parameters without data keep their start values. Peaks and bandwidths are not parameters.
 ///
-/// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, matrix products by arithmetic unit,
+/// Parameters are fitted in stages, each on the rows of its own operators: streaming, row-wise, GEMMs by arithmetic unit,
 /// convolution, attention, experts, collectives, copies, whole models. See docs/reference/calibration.md.
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Cancelled : std::runtime_error {
 struct CalibrationOptions {
     int folds = 5;                        ///< of cross-validation, grouped by shape or model; below 2: none
     std::uint64_t seed = 1;               ///< of the solver, the folds and the held-out rows
-    double holdout = 0;                   ///< share of shapes that no fit sees
+    double holdout = 0;                   ///< fraction of shapes that no fit sees
     std::optional<Seconds> budget;        ///< wall-clock time; results then depend on the machine
     std::vector<std::string> stages;      ///< names of `stage_names()`; empty: all
     int evaluations_per_parameter = 120;  ///< of the local solver, on all rows; of kernels as many again go to the global one, on a sample
@@ -51,7 +51,7 @@ struct CalibrationOptions {
     CalibrationCallback progress;         ///< may be empty
 };
 
-/// What is in force for a GPU, as a fit to further rows of it takes it: where parameters start, and how much that weighs.
+/// Prior of a fit to further rows of a GPU: start values of parameters and their weights.
 struct PriorFit {
     std::string name;           ///< "shipped fit of t4", "fit of turing"
     bool of_gpu = false;        ///< a fit of the GPU itself: machines of this GPU then differ by time factors first
@@ -61,7 +61,7 @@ struct PriorFit {
 };
 
 /// The prior that `parameters` are, as in force for `gpu`, and `fit_file`, the GPU's own fit where there is one. A parameter weighs as much
-/// as the rows of its stage in that fit, less where its standard error says that these hardly told it.
+/// as the rows of its stage in that fit, less if its standard error shows that it was weakly identified.
 PriorFit prior_fit(ParameterSet parameters, const GpuProfile& gpu, const std::optional<std::filesystem::path>& fit_file);
 
 /// What is fitted: one GPU, or several that share parameters.
@@ -75,8 +75,8 @@ struct CalibrationInput {
     std::optional<ParameterSet> architecture{};
     std::vector<GpuProfile> pool{};  ///< every measured GPU: a fit judged on one left out starts from a fit to the kernels of all others
     std::vector<KernelRow> kernels;
-    std::vector<ModelRow> models;  ///< used for parameters that no kernel row can tell
-    HostLaunchModel host_launch;   ///< of known measuring hosts; may be empty
+    std::vector<ModelRow> models;  ///< used for parameters that kernel rows cannot identify
+    HostLaunchModel host_launch;   ///< launch overhead of known measuring machines; may be empty
     ModelPlanner model;            ///< may be empty: model rows are not used
     /// Given: rows refine this fit. Fits start from it, few rows of a kind teach one factor, whole models one factor of the machine.
     std::optional<PriorFit> prior{};
@@ -168,7 +168,7 @@ struct Fit {
     std::vector<EstimatedHost> hosts;
     std::optional<Refinement> refinement;  ///< with a prior only
     std::vector<std::string> warnings;
-    std::int64_t host_bound_rows = 0;  ///< measured at the host's own pace: no say in device parameters
+    std::int64_t host_bound_rows = 0;  ///< launch-bound rows, not used for GPU parameters
     int folds = 0;
     double holdout = 0;
     std::uint64_t seed = 0;
@@ -188,7 +188,7 @@ struct LeftOutGpu {
     std::vector<FitAccuracy> groups;  ///< by op and precision; `held_out` is the GPU left out, `start` without any fit; first: all its rows
 };
 /// Leaves out one GPU, or with `by_architecture` all GPUs of its architecture, at a time. GPUs without rows are passed over. Throws as
-/// `calibrate` does, and Error when fewer than two remain or a share of rows is to be held out besides.
+/// `calibrate` does, and Error when fewer than two remain or a fraction of rows is to be held out besides.
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture = false);
 
 // ---- fit files ------------------------------------------------------------------------------------------------------------------

@@ -16,21 +16,21 @@ struct GroupSizes {
     friend auto operator<=>(const GroupSizes&, const GroupSizes&) = default;
 };
 
-/// What kernels depend on beside the operator and the GPU. By default a serving engine of which nothing particular is known.
+/// Properties of the software that kernels depend on. The default is an unknown serving engine.
 struct Caller {
-    bool framework = false;            ///< an eager framework: kernels for operands of any kind, the vendor's libraries with plain tensors
-    bool vendor_library = false;       ///< nobody in between: the vendor's library is called directly
-    bool own_convolutions = false;     ///< a framework with depthwise kernels and batch norms of its own (PyTorch)
-    bool compiled = false;             ///< a compiler's kernels beside those of libraries that the framework calls
-    bool softmax_in_registers = true;  ///< a framework's softmax keeps long rows in registers; false: it reads them thrice
-    bool unpacks_on_simt = false;      ///< it has kernels on CUDA cores for products of up to 4 rows with weights in fewer bits
-    bool splits_ungrouped = true;      ///< attention of one query splits keys over blocks also where no heads share them
-    bool converts_cache = true;        ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
-    bool head_blocks = false;          ///< attention of short sequences without a cache is by kernels of a block a head
-    bool general_sinks = false;        ///< attention with sinks is by the general kernel where its library's has none
-    std::optional<GroupSizes> sharing_groups{};  ///< of query heads that decode together; others on CUDA cores. Absent: any together
-    QuantizeSchedule quantizing = QuantizeSchedule::tensor;  ///< of kernels that quantize activations
-    /// Whether operands are plain tensors: no KV cache, and 8-bit products are the vendor's.
+    bool framework = false;                      ///< an eager framework: generic kernels, and the vendor's libraries on plain tensors
+    bool vendor_library = false;                 ///< the vendor's library is called directly
+    bool own_convolutions = false;               ///< a framework with depthwise kernels and batch norms of its own (PyTorch)
+    bool compiled = false;                       ///< a compiler's kernels, and libraries that the framework calls
+    bool softmax_in_registers = true;            ///< a framework's softmax keeps long rows in registers; false: it reads them three times
+    bool unpacks_on_simt = false;                ///< GEMMs of up to 4 rows with narrow weights run as GEMVs on CUDA cores
+    bool splits_ungrouped = true;                ///< decode attention uses split-KV even if no query heads share keys
+    bool converts_cache = true;                  ///< attention converts a KV cache in fewer bits; false: it computes on it as stored
+    bool head_blocks = false;                    ///< short attention without a cache runs one block per head
+    bool general_sinks = false;                  ///< attention with sinks uses the general kernel if its library has no sinks
+    std::optional<GroupSizes> sharing_groups{};  ///< query heads that decode together, others on CUDA cores; absent: any
+    QuantizeSchedule quantizing = QuantizeSchedule::tensor;  ///< schedule of kernels that quantize activations
+    /// Whether operands are plain tensors: no KV cache, and 8-bit GEMMs are the vendor's.
     [[nodiscard]] bool has_plain_tensors() const { return framework || vendor_library; }
     /// Whether the vendor's library sees the convolutions that PyTorch calls, eager or compiled.
     [[nodiscard]] bool convolves_as_pytorch() const { return own_convolutions || compiled; }

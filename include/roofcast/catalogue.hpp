@@ -23,7 +23,7 @@ struct CatalogueGpu : Gpu {
 /// A folder of data: `gpus/`, `software/` and `models/`. Copies share what was read.
 class Catalogue {
 public:
-    /// The folder that ROOFCAST_DATA names, else the one beside the program's build or install, else the current one. Throws Error when
+    /// The folder that ROOFCAST_DATA names, else the one next to the program's build or install, else the current one. Throws Error when
     /// none of them holds the data, and as the readers of `software/` do.
     static Catalogue shipped();
 

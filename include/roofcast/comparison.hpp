@@ -9,7 +9,7 @@
 ///     ln S = ln(t_first / t_other) + m_first − m_other ± √(h_first² + h_other²)
 ///
 /// with m the middle and h the half width of ln(measured / predicted) of each GPU, taken as independent. Errors that two GPUs share (a
-/// graph that is wrong for both) cancel in truth, so that the interval is rather too wide. An interval that holds 1 decides nothing.
+/// graph that is wrong for both) cancel, so the interval is rather too wide. An interval that contains 1 decides nothing.
 
 #include <cstdint>
 #include <optional>
@@ -31,12 +31,12 @@ enum class Objective {
 std::string_view name(Objective objective);
 std::optional<Objective> parse_objective(std::string_view text);
 
-/// What quality a number format costs. 16 bits and more, and what the model is published in, keep it.
+/// Quality loss of a format: none with 16 bits or more, or in the published format.
 enum class Quality { kept, eight_bits, four_bits };
 
-/// What is asked of all GPUs. What is not fixed is searched.
+/// The question. Settings that are not fixed are searched.
 struct ComparisonRequest {
-    Run run;  ///< the user's settings and the defaults; its precision counts only when fixed
+    Run run;  ///< settings; the precision is read only when fixed
     bool precision_fixed = false, weights_fixed = false, batch_fixed = false, execution_fixed = false, offload_fixed = false;
     Objective objective = Objective::throughput;
     bool allow_quantization = false;
@@ -46,13 +46,13 @@ struct ComparisonRequest {
 struct Contestant {
     const Gpu* gpu = nullptr;
     std::optional<PriceChoice> rental_price;
-    std::vector<Instance> instances{};  ///< that have such GPUs; empty: any number of them can be rented at that price
+    std::vector<Instance> instances{};  ///< instances with such GPUs; empty: any number can be rented at that price
 };
 
 /// A ratio of speeds, above 1 when faster.
 struct SpeedUp {
     double ratio = 1;
-    std::optional<IntervalRatio> interval;  ///< bounds of the ratio itself; absent: nothing is known of the errors of one of both
+    std::optional<IntervalRatio> interval;  ///< bounds of the ratio; absent: the errors of one run are not known
     /// Whether the interval is on one side of 1; false when it is not known.
     [[nodiscard]] bool decides() const { return interval && (interval->low > 1 || interval->high < 1); }
 };
@@ -70,8 +70,8 @@ struct ContestantRun {
 };
 
 struct Comparison {
-    std::string why;                       ///< of the settings that all share; empty when each has its own
-    std::vector<ContestantRun> runs;       ///< in the order asked for
+    std::string why;                       ///< reason for the common settings; empty if each GPU has its own
+    std::vector<ContestantRun> runs;       ///< in the requested order
     std::optional<std::size_t> reference;  ///< index of the first GPU that runs; absent: none does
 };
 
@@ -84,7 +84,7 @@ Comparison baseline_comparison(const Workload& workload, const std::vector<Conte
 Comparison optimized_comparison(const Workload& workload, const std::vector<Contestant>& contestants, const ComparisonRequest& request,
                                 const SoftwareStacks& software);
 
-/// "precisions fp32, tf32, …; batches 1, 2, 4, …, 256; …": what the search goes through, for people.
+/// The search space in words: "precisions fp32, tf32, …; batches 1, 2, 4, …, 256; …".
 std::string search_grid_text(const ComparisonRequest& request);
 
 // The figures, one by one.

@@ -14,7 +14,7 @@ enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, s
 /// gain and a bias for each output channel (norm-free nets).
 /// `instance` normalizes each channel of each image by itself.
 enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance, evo, filter_response };
-/// How a factor for each channel comes from the pooled map: two products (squeeze-and-excitation), one (effective squeeze), a convolution
+/// How a factor for each channel comes from the pooled map: two GEMMs (squeeze-and-excitation), one (effective squeeze), a convolution
 /// over neighbouring channels (ECA).
 enum class ChannelGate { squeeze, effective, eca };
 
@@ -109,7 +109,7 @@ struct ConvLayer {
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
     bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
     std::int64_t reduction = 1;           ///< places on a side that become one key
-    std::int64_t tokens = 0;              ///< beside the places, in attention
+    std::int64_t tokens = 0;              ///< in addition to the places, in attention
     std::int64_t protos = 0;              ///< channels of the mask prototypes
     std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default
@@ -130,24 +130,24 @@ struct ConvLayer {
     bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
     bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
-    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places beside what they found
+    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places in addition to what they found
     bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
     bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
     bool second_conv = false;           ///< norm-free: two convolutions of 3×3
     bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
     bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
-    bool separate_projections = false;  ///< attention: queries, keys and values are products of their own
+    bool separate_projections = false;  ///< attention: queries, keys and values are GEMMs of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
-    bool talking_heads = false;         ///< attention: products across heads before and after the softmax
+    bool talking_heads = false;         ///< attention: GEMMs across heads before and after the softmax
     bool cross_covariance = false;      ///< attention among the channels of a head, whose queries and keys are normalized over places
     bool fused_attention = true;        ///< attention: false where frameworks have no fused kernel for its form
     bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
     bool bilinear = false;              ///< upsampling: between the four nearest places
     bool gated = false;                 ///< MLP: half of the hidden layer gates the other
-    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores beside products and softmax
-    bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, products of the queries
-    bool library_attention = false;     ///< the same: by the framework's library, not by products in the model's code
+    std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores in addition to GEMMs and softmax
+    bool decomposed_positions = false;  ///< the same: a bias of rows and one of columns, GEMMs of the queries
+    bool library_attention = false;     ///< the same: by the framework's library, not by GEMMs in the model's code
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies

@@ -1,8 +1,8 @@
 #pragma once
 /// What a run costs: rented by the hour, or owned.
 ///
-/// With r the rent of one GPU, n GPUs, T the latency of a batch of B items on each of d copies, and u the share of the paid hours in which
-/// the GPUs work:
+/// With r the rent of one GPU, n GPUs, T the latency of a batch of B items on each of d copies, and u the fraction of the paid hours in
+/// which the GPUs work:
 ///
 ///     per item   = r · n · T / (B · d · u)
 ///     TCO rate   = (purchase − residual) / life + electricity,   per item = TCO rate · T / (B · d · u)
@@ -28,7 +28,7 @@ inline constexpr Seconds year = 365.25 * 24 * hour, month = year / 12;
 
 /// What is assumed where the user does not say. Every output prints these.
 struct CostSettings {
-    double utilization = 1;  ///< share of the hours paid for in which the GPUs work, above 0, at most 1
+    double utilization = 1;  ///< fraction of the hours paid for in which the GPUs work, above 0, at most 1
     /// Mean price of commercial customers in Virginia in 2023: 8.95 cents (U.S. EIA, Electric Power Annual 2023).
     UsDollarsPerJoule electricity = 0.0895 * usd / kilowatt_hour;
     double pue = 1.56;      ///< power of the site over that of its machines, at least 1: Uptime Institute's survey of 2024, mean
@@ -88,7 +88,7 @@ Seconds paid_time_per_item(const Prediction& prediction, double utilization);
 RentalCost rental_cost(const Prediction& prediction, std::int64_t input_tokens, UsDollarsPerSecond rent_of_one, double utilization);
 /// Straight line from `purchase` to its residual value.
 UsDollarsPerSecond depreciation_rate(UsDollars purchase, double residual, Seconds life);
-/// Of the purchase price at `age`: the same line, and the residual value after it.
+/// Value left of the purchase price at `age`: the same line, and the residual value after it.
 UsDollars value_left(UsDollars purchase, double residual, Seconds life, Seconds age);
 /// Electricity of all GPUs that `energy` is about, with their hosts and the site.
 UsDollarsPerSecond electricity_rate(const RunEnergy& energy, const CostSettings& settings);

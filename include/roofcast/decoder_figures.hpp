@@ -25,12 +25,12 @@ Bytes cache_per_token(const DecoderLlm& model, const Run& run);
 /// What one sequence keeps on one GPU however long it is: states of recurrent layers, and windows that are full.
 Bytes fixed_cache(const DecoderLlm& model, const Run& run);
 
-/// Layers that keep the same of a sequence on one GPU. All bytes are of one layer.
+/// Layers that keep the same for a sequence on one GPU. All bytes are of one layer.
 struct CacheKind {
     Bytes per_token;                ///< of each of the last `window` tokens
     std::int64_t window = 0;        ///< 0: of all tokens
     std::int64_t image_tokens = 0;  ///< kept in place of the sequence's own; 0: layers keep the sequence's
-    Bytes compressed;               ///< of each token, beside those in the window
+    Bytes compressed;               ///< of each token, in addition to those in the window
     Bytes state;                    ///< however long the sequence is
     std::int64_t layers = 1;        ///< of the whole model
 };

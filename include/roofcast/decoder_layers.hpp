@@ -50,7 +50,7 @@ struct GroupedAttention {
     std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
     std::int64_t value_dim = 0;  ///< 0: `head_dim`
     std::int64_t window = 0;     ///< tokens that a query sees at most; 0: all
-    std::int64_t chunk = 0;      ///< a query sees only the stretch of so many tokens that it lies in (Llama 4); 0: all
+    std::int64_t chunk = 0;      ///< a query sees only the stretch of this many tokens that it lies in (Llama 4); 0: all
     bool bias = false, output_bias = false;
     bool rotary = true;
     bool sinks = false;            ///< one learned logit a head
@@ -109,7 +109,7 @@ struct Mamba2 {
 using TokenMixer = std::variant<std::monostate, GroupedAttention, LatentAttention, CompressedAttention, GatedDelta, KimiDelta, Mamba2>;
 
 struct DenseMlp {
-    std::int64_t intermediate = 0;  ///< 0: one product of hidden with hidden in its place
+    std::int64_t intermediate = 0;  ///< 0: one GEMM of hidden with hidden in its place
     friend bool operator==(const DenseMlp&, const DenseMlp&) = default;
 };
 
@@ -118,13 +118,13 @@ using ChannelMixer = std::variant<std::monostate, DenseMlp, MoeShape>;
 struct LayerGroup {
     TokenMixer tokens;
     ChannelMixer channels;
-    std::int64_t layers = 1;  ///< so many are of this kind
+    std::int64_t layers = 1;  ///< this many are of this kind
 };
 
 /// Multi-token prediction: modules that propose tokens after the next one. They are in checkpoints, and play no part in ordinary decoding.
 struct PredictionHeads {
     std::int64_t modules = 0;
-    std::vector<LayerGroup> layers;  ///< of one module, beside the projection of two hidden states to one and three norms
+    std::vector<LayerGroup> layers;  ///< of one module, in addition to the projection of two hidden states to one and three norms
     bool own_tables = false;         ///< the checkpoint holds copies of embedding and LM head for each (DeepSeek-V3)
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Board power and energy of a predicted run.
 ///
-/// A GPU draws idle power as long as the run lasts, and the dynamic energy of its own share of the work on top; never more than
+/// A GPU draws idle power as long as the run lasts, and the dynamic energy of its own fraction of the work on top; never more than
 /// TDP. GPUs of a tensor-parallel group each do their share at the same time; pipeline stages take turns, so that each draws its dynamic
 /// power for 1/stages of the time; data-parallel copies all work. With T the latency of a phase, E the dynamic energy of its passes through
 /// all stages on one GPU's share, and p the stages:
@@ -21,7 +21,7 @@
 
 namespace roofcast {
 
-/// Of one phase of a run.
+/// Energy of one phase of a run.
 struct PhaseEnergy {
     std::string phase;    ///< "forward", "vision", "prefill", "decode"
     Seconds latency;      ///< all passes
@@ -30,7 +30,7 @@ struct PhaseEnergy {
     bool capped = false;  ///< the model asks for more than TDP, which is what is counted
 };
 
-/// Of one batch on every data-parallel copy.
+/// Energy of one batch on every data-parallel copy.
 struct RunEnergy {
     std::vector<PhaseEnergy> phases;
     std::int64_t gpus = 1;
@@ -41,7 +41,7 @@ struct RunEnergy {
     std::optional<Joules> joules_per_output_token;  ///< of language models, prompt processing included
 };
 
-/// Mean power of one GPU that spends `dynamic` in `time` beside what idling takes, at most its TDP.
+/// Mean power of one GPU that spends `dynamic` in `time` in addition to what idling takes, at most its TDP.
 Watts mean_power(const GpuProfile& gpu, Joules dynamic, Seconds time);
 
 /// Energy of the run that `prediction` describes on `gpu`. nullopt when its board power is not known or an operator has no model.

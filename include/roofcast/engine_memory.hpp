@@ -1,5 +1,5 @@
 #pragma once
-/// How serving engines divide the memory of a GPU: facts of the tables `[[memory]]` in `software/engines/*.toml`.
+/// How serving engines split the memory of a GPU: facts of the tables `[[memory]]` in `software/engines/*.toml`.
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace roofcast {
 
-/// What an engine's memory fraction is a fraction of.
+/// The base of an engine's memory fraction.
 enum class FractionOf {
-    board,         ///< weights, activations and cache together, of all memory (vLLM's gpu_memory_utilization)
-    free_at_load,  ///< weights and cache, of what is free before weights are loaded (SGLang's mem_fraction_static)
-    left,          ///< the cache, of what weights and activations leave (TensorRT-LLM's free_gpu_memory_fraction)
-    none           ///< there is none: the cache is as large as the context asked for (llama.cpp)
+    total,         ///< weights, activations and cache, over all memory (vLLM's gpu_memory_utilization)
+    free_at_load,  ///< weights and cache, over the memory free before loading (SGLang's mem_fraction_static)
+    left,          ///< cache, over the memory left by weights and activations (TensorRT-LLM's free_gpu_memory_fraction)
+    none           ///< no fraction: the requested context sets the cache size (llama.cpp)
 };
 
-/// How the cache of layers of several kinds is laid out.
+/// Layout of the cache in models with several kinds of layers.
 enum class CacheLayout {
     groups,    ///< layers in groups of equal size that share blocks of equal bytes (vLLM V1)
     growing,   ///< every layer keeps every token
@@ -35,12 +35,12 @@ struct StepDefaults {
     std::int64_t graph_sequences = 0;  ///< largest batch of a CUDA graph
 };
 
-/// Memory that stays out of the default fraction.
+/// Memory outside the default fraction.
 struct FractionReserve {
     Bytes base, per_token, per_graph_sequence, per_gpu;
-    Bytes least, least_from;        ///< at least so much on GPUs of `least_from` or more
-    std::int64_t least_tokens = 1;  ///< of a step that `per_token` counts
-    double least_fraction = 0;      ///< that is left for the engine
+    Bytes least, least_from;        ///< minimum on GPUs with `least_from` or more memory
+    std::int64_t least_tokens = 1;  ///< least step tokens that `per_token` counts
+    double least_fraction = 0;      ///< least fraction left for the engine
 };
 
 /// Sizes of routed experts' matrices are rounded up to multiples, where stored in one of `formats` on GPUs of these architectures (empty:
@@ -58,42 +58,42 @@ struct GraphSizes {
 
 struct EngineMemory {
     std::string name, source;
-    std::vector<std::string> match;  ///< as of `Engine`
-    FractionOf fraction_of = FractionOf::board;
-    std::optional<double> fraction;          ///< by default; absent: what `reserve` leaves
+    std::vector<std::string> match;  ///< as in `Engine`
+    FractionOf fraction_of = FractionOf::total;
+    std::optional<double> fraction;          ///< default fraction; absent: what `reserve` leaves
     std::optional<FractionReserve> reserve;  ///< absent: `fraction` is stated
     std::vector<StepDefaults> steps;         ///< the last that fits the GPU; at least one
     CacheLayout layout = CacheLayout::groups;
     std::int64_t block_tokens = 16;
     bool counts_requests = false;   ///< its log counts tokens of requests of the longest context, not of blocks
     double window_fraction = 1;     ///< tokens of the pool of window layers over those of full ones
-    double state_fraction = 0;      ///< of the cache, for states where layers have them
+    double state_fraction = 0;      ///< fraction of the cache for states
     std::int64_t state_blocks = 1;  ///< blocks of each group of states that a sequence takes
     double score_copies = 0;        ///< fp32 scores of the vocabulary that sampling keeps, for each sequence
-    bool stored_scores = false;     ///< beside one copy in the activations' format
+    bool stored_scores = false;     ///< and one copy of them in the activations' format
     bool splits_scores = false;     ///< each GPU of tensor parallelism samples a part of the sequences
-    Bytes step_buffers;             ///< of a step beside its activations
-    Bytes context;                  ///< of CUDA and libraries, taken before weights are loaded
-    Bytes framework;                ///< of kernels and workspaces, taken by the first step
+    Bytes step_buffers;             ///< further buffers of a step
+    Bytes context;                  ///< CUDA context and libraries, allocated before weights are loaded
+    Bytes framework;                ///< kernels and workspaces, allocated by the first step
     Bytes communication;            ///< with tensor parallelism
     /// Batches of CUDA graphs, up to `graph_sequences` and twice the sequences of a step; empty: one size stands for all.
     std::vector<GraphSizes> graph_sizes;
     Bytes graphs, graphs_per_layer;  ///< of each size
     bool graphs_reserved = false;    ///< before the cache; else they are captured in what the fraction leaves
-    bool rope_tables = false;        ///< cosines and sines of every position stand beside the weights
+    bool rope_tables = false;        ///< tables of cosines and sines of every position are stored with the weights
     std::vector<ExpertPadding> padding;
 };
 
-/// What a user sets of an engine; absent: its defaults.
+/// Engine settings of a user; absent: the engine's defaults.
 struct EngineSettings {
     std::optional<double> fraction;             ///< above 0, at most 1; none for engines without a fraction
-    std::optional<std::int64_t> max_tokens;     ///< of one step
-    std::optional<std::int64_t> max_sequences;  ///< of one step
+    std::optional<std::int64_t> max_tokens;     ///< tokens in one step
+    std::optional<std::int64_t> max_sequences;  ///< sequences in one step
     std::optional<std::int64_t> context;        ///< longest sequence, tokens; absent: the model's
-    std::optional<Bytes> board;                 ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
+    std::optional<Bytes> gpu_memory;            ///< memory that CUDA reports; absent: `GpuProfile::usable_memory`
 };
 
-/// The table whose `match` is the longest run of words that `software` begins with; nullptr: no memory of such an engine is described.
+/// The table whose `match` is the longest run of words that `software` begins with; nullptr: the memory of the engine is not described.
 const EngineMemory* engine_memory_of(const std::vector<EngineMemory>& tables, std::string_view software);
 /// "sglang, tensorrt-llm, vllm": the names of `tables`.
 std::string engine_memory_names(const std::vector<EngineMemory>& tables);

@@ -1,8 +1,8 @@
 #pragma once
-/// Kernel costs become a timeline: how a software stack issues an operator graph to the GPU.
+/// Timeline of kernels: how a software stack launches an operator graph on the GPU.
 ///
-/// The host issues kernels one after another, each at a cost; the GPU runs them in order. A kernel starts when it has been issued and the
-/// GPU is free, so many small kernels leave the GPU waiting for the host.
+/// The CPU launches kernels one after another, and the GPU runs them in order. A kernel starts when it has been launched and the GPU is
+/// free. With many small kernels, the GPU waits for the CPU.
 
 #include <memory>
 #include <string_view>
@@ -19,10 +19,10 @@ namespace roofcast {
 struct TimedOp {
     const OpNode* node = nullptr;  ///< into the graph given
     double runs = 0;               ///< times it runs in the pass
-    double passes = 1;             ///< times that one run does the kernel's work
-    KernelCost kernel;             ///< of one run
+    double passes = 1;             ///< repetitions of the kernel within one run
+    KernelCost kernel;             ///< cost of one run
     Seconds time;                  ///< on the GPU, all runs
-    bool fused = false;            ///< folded into an earlier kernel: `time` is what that kernel grew by
+    bool fused = false;            ///< folded into an earlier kernel, which takes `time` longer
 };
 
 /// One operator that fusion folded away.
@@ -32,9 +32,9 @@ struct FusedOp {
 };
 
 struct Timeline {
-    Seconds total;          ///< first issue to last kernel's end
-    Seconds gpu_busy;       ///< kernels running
-    Seconds host;           ///< host issuing
+    Seconds total;          ///< from the first launch to the end of the last kernel
+    Seconds gpu_busy;       ///< time in which kernels run
+    Seconds host;           ///< time in which the CPU launches kernels
     Seconds communication;  ///< between GPUs
     Flops flops;
     Bytes dram_bytes;
@@ -43,13 +43,13 @@ struct Timeline {
     std::vector<TimedOp> ops;
     std::vector<FusedOp> fused;
     std::vector<std::shared_ptr<const KernelFamily>> families;  ///< whose names the kernels of `ops` point to
-    std::vector<std::string_view> unmodelled;                   ///< operators without a kernel model: the total is withheld when not empty
+    std::vector<std::string_view> unmodelled;                   ///< operators without a kernel model; if any, the total is withheld
 
     [[nodiscard]] bool complete() const { return unmodelled.empty(); }
     [[nodiscard]] bool host_bound() const { return host > gpu_busy; }
 };
 
-/// Most streams on which operators of a pass run side by side.
+/// Largest number of streams for concurrent operators of a pass.
 inline constexpr std::size_t most_streams = 16;
 
 /// Runs `graph` on `gpu` under `stack`. With its `streams` above one, nodes of a segment on different streams overlap.

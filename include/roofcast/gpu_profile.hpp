@@ -22,15 +22,15 @@
 
 namespace roofcast {
 
-/// Who sells: the `kind` of gpus/providers.csv. Prices of different kinds are not alike.
+/// Kind of seller: the `kind` of gpus/providers.csv. Prices of different kinds are not comparable.
 enum class ProviderKind {
     hyperscaler,  ///< AWS, Azure, GCP
-    specialized,  ///< clouds for GPUs with data centers of their own
+    specialized,  ///< GPU clouds with their own data centers
     community,    ///< machines of private owners, through a marketplace
     retail        ///< a purchase
 };
 std::string_view name(ProviderKind kind);
-/// nullopt when unknown. "specialised" is understood too.
+/// nullopt when unknown. Accepts "specialised" too.
 std::optional<ProviderKind> parse_provider_kind(std::string_view text);
 
 /// A dated price. Currency is US dollars.
@@ -50,7 +50,7 @@ struct Assumption {
     std::string key;    ///< "memory.l2_mb"
     std::string value;  ///< as printed, with unit
     std::string reason;
-    std::optional<double> relative_error;  ///< nine of ten boards lie within this fraction of the value; absent: not a number, or unknown
+    std::optional<double> relative_error;  ///< nine of ten GPUs lie within this fraction of the value; absent: not a number, or unknown
 };
 
 /// Reason for a value that differs from what `gpu check` expects.
@@ -59,21 +59,21 @@ struct Explanation {
     std::string reason;
 };
 
-/// What DRAM does most while a kernel streams.
+/// Traffic of a streaming kernel.
 enum class Traffic {
-    read,    ///< nearly all bytes are read: weights, KV cache
-    copied,  ///< about as many are written as read
+    read,    ///< mostly reads: weights, KV cache
+    copied,  ///< about as many writes as reads
 };
 
 /// Latest generation of PCI Express whose bandwidth is known.
 inline constexpr int newest_pcie = 6;
 
-/// What check bits take where inline ECC keeps them among the data: a sixteenth of the capacity, and traffic over that of data, which is as
+/// Cost of inline ECC, which stores check bits among the data: a sixteenth of the capacity, and traffic over that of data, which is as
 /// much when data is read. Copies pay for writes also: lattice-Boltzmann steps reach 0.74 of the data sheet's bandwidth on A40 and A10, and
 /// 0.88 on RTX A6000 and A5000, which have the same chips and ECC off (docs/model/memory.md).
 inline constexpr double inline_ecc_of_capacity = 1.0 / 16, inline_ecc_of_reads = 1.0 / 16, inline_ecc_of_copies = 0.19;
 
-/// What kernels compute with of a device's facts. Peaks are dense and at boost clock.
+/// Facts of a device that kernel models use. Peaks are dense, at boost clock.
 struct GpuFigures {
     std::optional<ComputeCapability> compute_capability;  ///< NVIDIA only
     int release_year = 0;
@@ -81,84 +81,84 @@ struct GpuFigures {
     std::int64_t sm_count = 0;  ///< streaming multiprocessors, compute units or cores
     Hertz boost_clock, base_clock;
     Hertz peak_clock, tensor_clock;  ///< clocks at which the vector and the tensor peaks are quoted; the boost clock if not stated
-    Hertz sustained_clock;           ///< that boards hold under load where power allows; 0 where it is not known to exceed the boost clock
-    double fp32_lanes_per_sm = 0;
+    Hertz sustained_clock;           ///< clock under load if power allows; 0: not known to exceed the boost clock
+    double fp32_units_per_sm = 0;
     std::array<std::optional<FlopsPerSecond>, precision_count> vector_peak{};  ///< CUDA cores: fp64, fp32, fp16, bf16; int8: dp4a
     std::array<std::optional<FlopsPerSecond>, precision_count>
-        tensor_peak{};                                   ///< tensor cores, widest accumulation offered as default by frameworks
+        tensor_peak{};                                   ///< tensor cores, with the accumulation that frameworks use by default
     std::optional<FlopsPerSecond> fp16_accumulate_peak;  ///< fp16 tensor with fp16 accumulation, where it is faster (GeForce)
     std::optional<FlopsPerSecond> fp8_accumulate_peak;   ///< fp8 tensor with fp16 accumulation, where it is faster (GeForce)
 
-    std::optional<Bytes> capacity;  ///< of the chips: a data sheet's GB are of 2^30 bytes; absent for sockets with pluggable memory
+    std::optional<Bytes> capacity;  ///< memory size (a data sheet's GB are 2^30 bytes); absent for CPUs with pluggable memory
     BytesPerSecond bandwidth;
-    double delivered_fraction = 1;  ///< of `bandwidth` that the memory controller delivers, over what those of Volta and later deliver
-    bool inline_ecc = false;        ///< check bits lie among the data, and their traffic takes bandwidth (GDDR with ECC on)
+    double delivered_fraction = 1;  ///< achieved fraction of `bandwidth`, relative to Volta and later
+    bool inline_ecc = false;        ///< check bits are stored among the data and take bandwidth (GDDR with ECC on)
     Bytes l2;
     Bytes shared_memory_per_sm, registers_per_sm;
 
-    bool nvlink_switch = false;                ///< all GPUs of a machine reach each other through switches, not over bridges
-    std::optional<std::int64_t> nvlink_gpus;   ///< that a bridge joins, more reach each other over PCIe; absent: all of a machine
+    bool nvlink_switch = false;                ///< switches connect all GPUs of a machine; false: bridges
+    std::optional<std::int64_t> nvlink_gpus;   ///< GPUs per NVLink bridge, further ones use PCIe; absent: all of a machine
     std::optional<BytesPerSecond> nvlink;      ///< total of both directions; Infinity Fabric on AMD
     int pcie_generation = 0, pcie_lanes = 16;  ///< 1 to `newest_pcie`, 1 to 256
-    std::int64_t gpus_per_machine = 8;         ///< the most that one machine joins: between machines there is a network
-    PcieTopology pcie = PcieTopology::host;    ///< of its machines, where no run says otherwise
-    double process_nm = 0;                     ///< of the chip's manufacturing process, as it is named: 7 for TSMC N7
+    std::int64_t gpus_per_machine = 8;         ///< most GPUs in one machine
+    PcieTopology pcie = PcieTopology::host;    ///< of its machines, unless a run overrides it
+    double process_nm = 0;                     ///< nominal process node in nm: 7 for TSMC N7
     Watts tdp;
-    Watts idle;                      ///< of the board at full clocks while no kernel runs
+    Watts idle;                      ///< board power at full clocks while no kernel runs
     bool thermally_limited = false;  ///< measured below base clock under sustained load
 };
 
 /// Facts of one device, from `gpus/<id>.toml`.
 struct GpuProfile : GpuFigures {
     std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
-    std::vector<std::string> aliases;            ///< names that stand for this device
-    std::vector<std::string> also_called;        ///< names it shares with the device that takes them by default
+    std::vector<std::string> aliases;            ///< other names of this device
+    std::vector<std::string> also_called;        ///< names that resolve to another device by default
     std::string file;                            ///< where it was read from
     std::string form_factor, source, notes;
     std::string sustained_clock_source;
     std::string memory_type;
     std::string delivered_source;
-    std::string gpus_per_machine_source;  ///< begins with "assumed" where nothing says so of this device
-    std::string pcie_source;              ///< begins with "assumed" where nothing says so of its machines
+    std::string gpus_per_machine_source;  ///< begins with "assumed" when no source states it for this device
+    std::string pcie_source;              ///< begins with "assumed" when no source states it for its machines
     std::string idle_source;
     std::vector<Price> prices;
     std::vector<Assumption> assumed;
     std::vector<Explanation> explained;
     ArchitectureFacts facts;
-    LibraryFacts libraries{};  ///< of the software in use (`as_software_sees`, `with_libraries`); profiles themselves know none
+    LibraryFacts libraries{};  ///< set by `as_software_sees` and `with_libraries`; profiles have none
 
-    /// Peak of a matrix product: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
+    /// Peak of a GEMM: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
     /// Peak of element-wise arithmetic in `p` (FP32 cores when the format has no CUDA cores of its own).
     [[nodiscard]] FlopsPerSecond vector_rate(Precision p) const;
-    /// The unit that a matrix product in `p` runs on.
+    /// The unit that a GEMM in `p` runs on.
     [[nodiscard]] MathUnit math_unit(Precision p) const;
-    /// Whether it has `unit`: CUDA cores always, others where a format runs on them.
+    /// Whether it has `unit`: always for CUDA cores, else if a format runs on it.
     [[nodiscard]] bool has_unit(MathUnit unit) const;
     [[nodiscard]] bool supports(Precision p) const { return matmul_peak(p).has_value(); }
-    /// What reaches the chip as data: the data sheet's bandwidth less what the memory controller and check bits take.
+    /// Achieved bandwidth of data: the data sheet's, less losses of the memory controller and traffic of check bits.
     [[nodiscard]] BytesPerSecond data_bandwidth(Traffic traffic) const {
         const double check_bits = traffic == Traffic::read ? inline_ecc_of_reads : inline_ecc_of_copies;
         return bandwidth * (delivered_fraction / (inline_ecc ? 1 + check_bits : 1));
     }
-    /// The capacity less check bits, where these lie among the data; nullopt where there is none.
+    /// Capacity without inline check bits; nullopt when the capacity is not known.
     [[nodiscard]] std::optional<Bytes> data_capacity() const {
         if (!capacity) return std::nullopt;
         return (inline_ecc ? 1 - inline_ecc_of_capacity : 1) * *capacity;
     }
-    /// What the driver leaves of that to programs (docs/model/memory.md).
+    /// Memory that the driver leaves to programs (docs/model/memory.md).
     [[nodiscard]] std::optional<Bytes> usable_memory() const {
         const auto data = data_capacity();
         return data ? std::optional(facts.usable_memory_fraction.value_or(1) * *data) : std::nullopt;
     }
-    /// Whether so many GPUs of a machine reach each other over NVLink: bridges join few.
+    /// Whether NVLink connects this many GPUs of a machine. Bridges connect only a few.
     [[nodiscard]] bool over_nvlink(std::int64_t gpus) const { return nvlink.has_value() && gpus <= nvlink_gpus.value_or(gpus); }
-    /// How so many GPUs of a machine are joined: "NVLink switches", "NVLink bridge", "PCIe 4.0 x16", "PCIe 5.0 x16 switches"; empty for
-    /// one.
+    /// How this many GPUs of a machine are connected: "NVLink switches", "NVLink bridge", "PCIe 4.0 x16", "PCIe 5.0 x16 switches"; empty
+    /// for one.
     [[nodiscard]] std::string topology(std::int64_t gpus) const;
     /// L2 for data that all SMs read.
     [[nodiscard]] Bytes shared_l2() const { return l2 / static_cast<double>(facts.l2_partitions); }
-    /// How far above the boost clock, at which peaks are quoted, boards run: 1 or a little more.
+    /// Sustained clock over the boost clock at which peaks are quoted: 1 or slightly more.
     [[nodiscard]] double clock_headroom() const { return sustained_clock > Hertz{} ? sustained_clock / boost_clock : 1; }
 };
 
@@ -175,91 +175,91 @@ struct GpuOfFamily {
 struct Gpu {
     GpuProfile profile;
     ParameterSet parameters;
-    Caller caller{};                      ///< of the software in use (`as_software_sees`); of kernels measured, of theirs
-    std::vector<GpuOfFamily> families{};  ///< of the software in use (`as_software_sees`): the first that takes an operator runs it
+    Caller caller{};                      ///< software that calls the kernels (`as_software_sees`)
+    std::vector<GpuOfFamily> families{};  ///< set by `as_software_sees`: the first family that accepts an operator runs it
 };
 
-/// `p` where `gpu` can multiply in it, else the nearest format that it has, in range and accuracy first; `p` again when none is near.
+/// `p` if `gpu` supports it, else the nearest supported format by range and accuracy; `p` again if none is near.
 Precision nearest_precision(const GpuProfile& gpu, Precision p);
 
-/// Throws Error unless `gpu` can multiply in `p`; the message lists what it has and offers the nearest.
+/// Throws Error unless `gpu` supports `p`; the message lists the supported formats and the nearest.
 void require_precision(const GpuProfile& gpu, Precision p);
 
-/// Throws Error unless the GPUs that one copy of a model runs on fit into a machine. Data-parallel copies are independent and may lie in
-/// several machines, unless expert parallelism spans them.
+/// Throws Error unless the GPUs of one model copy fit into one machine. Data-parallel copies may use several machines, unless expert
+/// parallelism spans them.
 void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu);
 
-/// GPUs of the largest group of `parallel` that exchanges data over PCIe: of tensor or expert parallelism, or two stages of a pipeline. 1:
-/// none does.
+/// GPUs of the largest group of `parallel` that exchanges data over PCIe: a tensor- or expert-parallel group, or two pipeline stages.
+/// 1: none does.
 std::int64_t gpus_over_pcie(const Parallelism& parallel, const GpuProfile& gpu);
 
-/// Reads and checks one profile, full or minimal. Architecture facts come from `gpus_folder`/arch; when that is empty, from arch/ beside
+/// Reads and checks one profile, full or minimal. Architecture facts come from `gpus_folder`/arch; when that is empty, from arch/ next to
 /// `file`, else from the shipped data. Throws Error naming file, line and key.
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder = {});
 
 /// All profiles of a folder, by id, with the prices of its prices.csv. Throws Error on the first bad file or duplicate id or alias.
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder);
 
-/// What an id, alias or path given by a user stands for.
+/// Result of resolving an id, alias or path given by a user.
 struct GpuChoice {
     std::filesystem::path file;
-    std::string note;  ///< "v100 is ambiguous: took v100-sxm2-16gb (others: …)"; empty when there is nothing to say
+    std::string note;  ///< "v100 is ambiguous: took v100-sxm2-16gb (others: …)"; empty if unambiguous
 };
 
 /// Resolves `id_or_file` in `gpus_folder`. Throws Error with the nearest names when unknown.
 GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 
-/// What stands in an architecture's place where a file serves all of them.
+/// Architecture name of files that serve all architectures.
 inline constexpr std::string_view default_architecture = "_default";
 
-/// `gpus_folder`/arch/<architecture>.toml, facts and hand values; whether or not it exists.
+/// Path `gpus_folder`/arch/<architecture>.toml: facts and default parameters. The file may not exist.
 std::filesystem::path architecture_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
 
-/// Where the fit of a GPU lies: fits/<id>.fit.toml.
+/// Path of a GPU's fit: fits/<id>.fit.toml.
 std::filesystem::path gpu_fit_file(const std::filesystem::path& gpus_folder, std::string_view id);
-/// The same of a kernel family's fit: fits/<id>/<family>.fit.toml.
+/// Path of a kernel family's fit: fits/<id>/<family>.fit.toml.
 std::filesystem::path family_fit_file(const std::filesystem::path& gpus_folder, std::string_view id, std::string_view family);
-/// The same of the fit to GPUs of an architecture, or of all: fits/arch/<architecture>.fit.toml.
+/// Path of the fit of an architecture, or of all: fits/arch/<architecture>.fit.toml.
 std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_folder, std::string_view architecture);
 
-/// Whether `file` lies where files of architectures do.
+/// Whether `file` is in the folder of architecture files.
 bool is_of_architecture(const std::filesystem::path& file);
 
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist. Fits in
-/// `user_fits`, a folder laid out as `gpus_folder` (empty: none), stand in place of the shipped ones. `families`: names of the kernel
+/// `user_fits`, a folder laid out as `gpus_folder` (empty: none), replace the shipped ones. `families`: names of the kernel
 /// families whose fits are read (`SoftwareStacks::families_of`); absent: all.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
                              const std::filesystem::path& user_fits = {},
                              const std::optional<std::vector<std::string>>& families = std::nullopt);
 
-/// The same with the fit in `own_fit`, a file, in place of the GPU's own.
+/// The same, with the fit file `own_fit` instead of the GPU's own.
 ParameterSet load_parameters_with(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
                                   const std::filesystem::path& own_fit);
 
-/// Whether a user made the fit in `file`, or refined a shipped one to it. Throws Error when the file cannot be read.
+/// Whether the fit in `file` was made or refined by a user. Throws Error when the file cannot be read.
 bool is_refined_fit(const std::filesystem::path& fit_file);
 
-/// The same without the GPU's own fit and what whole models told the architecture's, of which its own may be some: where a calibration
-/// starts for what the GPU has no kernels of.
+/// The same, without the GPU's own fit and without parameters that the architecture's fit took from whole models. A calibration
+/// starts here for parameters without kernel rows.
 ParameterSet load_architecture_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
-/// The same without any fit: where a calibration starts.
+/// The same, without any fit: the start of a calibration.
 ParameterSet load_unfitted_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile);
 
-/// Hand values for any GPU, without those of its architecture, which may know measurements of the GPU itself.
+/// Default parameters for any GPU, without those of its architecture, which may rest on measurements of the GPU itself.
 ParameterSet load_neutral_parameters(const std::filesystem::path& gpus_folder);
 
 /// Reads a file of parameters, `<name>.fit.toml` or `arch/<architecture>.toml`, and returns how many it sets. Throws Error naming file,
 /// line and key of a parameter that is unknown, outside its physical bounds, or outside the bounds that the file itself gives.
 std::size_t check_parameter_file(const std::filesystem::path& file);
 
-/// The same of `text`, which is to be written to `file`; the parameters as `file` would give them.
+/// The parameters that `file` would give if it held `text`.
 ParameterSet parameters_in_fit(std::string_view text, const std::filesystem::path& file);
 
 /// The residual intervals of a fit file. Throws Error as other readers do.
 std::vector<ResidualInterval> load_residual_intervals(const std::filesystem::path& fit_file);
 
-/// choose + load profile + load parameters. Without what libraries run on it: `as_software_sees` and `with_libraries` add that.
+/// Resolves, loads the profile and its parameters. Facts of libraries are added by `as_software_sees` and `with_libraries`.
 Gpu load_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);
 
 /// One finding of `gpu check`.

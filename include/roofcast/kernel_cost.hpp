@@ -2,7 +2,7 @@
 /// (operator, GPU) → time and why. Pure functions, one file an operator class in src/kernels/, in folders by kind of kernel. No allocation.
 ///
 /// Every model obeys the data-sheet roofline: total ≥ max(flops / peak, cold bytes / bandwidth) when nothing is resident in L2; peaks times
-/// `clock_headroom` where boards run above the clock that they are quoted at.
+/// `clock_headroom` where GPUs run above the clock that they are quoted at.
 
 #include <optional>
 #include <string_view>
@@ -20,23 +20,23 @@ std::string_view name(Bound b);
 /// `KernelCost::algorithm` of all-reduces by NCCL.
 inline constexpr std::string_view ring_algorithm = "ring";
 
-/// Time of one kernel (or of the few that a library launches for one operator) on the device; host launch cost is not in it.
+/// Time of one kernel (or of the few that a library launches for one operator) on the GPU, without launch overhead of the CPU.
 struct KernelCost {
     Seconds compute;        ///< arithmetic at the reachable rate
     Seconds dram;           ///< DRAM traffic
     Seconds l2;             ///< L2 traffic
-    Seconds launch;         ///< start, prologue, drain and what else does not scale: latency on the device
-    Seconds power;          ///< energy over the power budget: the time below which the board would exceed its limit
-    Seconds communication;  ///< between GPUs, or host and device
+    Seconds launch;         ///< fixed latency on the GPU: start, prologue, drain
+    Seconds power;          ///< energy over the power budget: a shorter kernel would exceed the power limit
+    Seconds communication;  ///< transfers between GPUs, or between CPU and GPU
     Seconds total;
     Seconds unthrottled;  ///< what `total` would be without a power limit
     Bound bound = Bound::latency;
-    Flops flops;                   ///< done
-    Bytes dram_bytes;              ///< moved, after L2 residency
+    Flops flops;                   ///< FLOPs done
+    Bytes dram_bytes;              ///< DRAM traffic after L2 hits
     Joules energy;                 ///< dynamic energy: arithmetic and DRAM
     int kernels = 1;               ///< launches
-    std::string_view algorithm{};  ///< of an all-reduce, static text; empty for other operators
-    std::string_view family{};     ///< of the software's kernels that runs it, text of its `KernelFamily`; empty: none in particular
+    std::string_view algorithm{};  ///< algorithm of an all-reduce (static text); else empty
+    std::string_view family{};     ///< name of the `KernelFamily` that runs it; empty: none in particular
 };
 
 /// Whether inputs may be found in L2 from an earlier kernel. `rotated`: a benchmark that takes its weights from some copies in turn, cold
@@ -65,16 +65,16 @@ KernelCost cost(const IndexScores& op, const Gpu& gpu, Cache cache = Cache::cold
 KernelCost cost(const TopK& op, const Gpu& gpu, Cache cache = Cache::cold);
 KernelCost cost(const SparseAttention& op, const Gpu& gpu, Cache cache = Cache::cold);
 
-/// Most rows that engines multiply by kernels which stream the weights past vectors, without tensor cores.
-inline constexpr std::int64_t most_vector_rows = 8;
+/// Most rows of a GEMV kernel of serving engines, which streams weights through CUDA cores.
+inline constexpr std::int64_t most_gemv_rows = 8;
 
-/// Such a kernel of an engine: weights at the streaming rate, of which an SM draws `most_per_sm` at most; `op.m` ≤ `most_vector_rows`.
-KernelCost vector_product_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
-/// The same for experts: one kernel up, one down; `op.tokens` ≤ `most_vector_rows`.
-KernelCost vector_product_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+/// A GEMV of an engine: weights at the streaming rate, at most `most_per_sm` per SM. `op.m` ≤ `most_gemv_rows`.
+KernelCost streamed_gemv_cost(const Gemm& op, const Gpu& gpu, BytesPerSecond most_per_sm);
+/// The same for experts, with one kernel up and one down. `op.tokens` ≤ `most_gemv_rows`.
+KernelCost streamed_gemv_cost(const Moe& op, const Gpu& gpu, BytesPerSecond most_per_sm);
 
-/// Of CUDA cores of all SMs, in an engine whose streaming kernels spend so many instructions on each element that they write; zero for
-/// other operators.
+/// Time on the CUDA cores of all SMs for streaming kernels of an engine with `instructions` per written element. Zero for other
+/// operators.
 Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu);
 
 /// A kernel of an engine that reads the weights of `op` as stored and writes them in 16 bits; an SM moves `most_per_sm` at most, 0: no
@@ -101,7 +101,7 @@ Seconds datasheet_roofline(const Op& op, const GpuProfile& gpu, Cache cache = Ca
 /// Bytes that `op` must move when nothing is resident: every input read once, every output written once.
 Bytes compulsory_bytes(const Op& op);
 
-/// Kernels that run one after the other.
+/// Cost of kernels that run one after the other.
 KernelCost in_sequence(const KernelCost& first, const KernelCost& second);
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
 #pragma once
-/// Libraries of kernels that engines bring beside the vendor's: which kernels exist, what they accept and what is their own.
+/// Kernel libraries of engines, other than the vendor's: which kernels exist, what they accept and their own facts.
 /// Facts of `software/libraries/`, one TOML a library.
 
 #include <cstdint>

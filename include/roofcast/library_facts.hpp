@@ -1,5 +1,5 @@
 #pragma once
-/// What libraries' kernels are on the chips of an architecture: tables `[[facts]]` of `software/libraries/` and `[[attention]]` of
+/// Facts of libraries' kernels on an architecture: tables `[[facts]]` of `software/libraries/` and `[[attention]]` of
 /// `software/libraries.toml`. Keys and units: docs/reference/software.md.
 
 #include <array>
@@ -15,59 +15,59 @@
 
 namespace roofcast {
 
-/// The tile of the only kernel that a library has for GEMMs of at most m rows and n columns.
+/// Tile of a library's only kernel for GEMMs of at most `most_m` rows and `most_n` columns.
 struct ShapedTile {
     std::int64_t most_m = 0, most_n = 0;
     int rows = 0, columns = 0;
-    double relative_epilogue = 1;  ///< time of the epilogue for an output over that of `epilogue_cycles`
-    int cluster_rows = 0;          ///< that a cluster of thread blocks computes together, whether they are there or not; 0: each tile alone
-    double padding_cost = 0;       ///< of a cluster's rows that m lacks: fraction of a step's time (`padding` in docs/model/gemm.md)
+    double relative_epilogue = 1;  ///< epilogue time per output over that of `epilogue_cycles`
+    int cluster_rows = 0;          ///< rows that a cluster of thread blocks computes together, padding included; 0: no clusters
+    double padding_cost = 0;       ///< cost of padded cluster rows: fraction of a step's time (`padding` in docs/model/gemm.md)
 };
 
-/// Attention in thread blocks of a whole head.
+/// Attention with one thread block per head.
 struct HeadBlocks {
     AttentionDesign design{};
-    std::int64_t most_tokens = 0, widest_head = 0;  ///< that it has kernels for
-    std::int64_t cut_sequences = 0;                 ///< the largest batch whose heads are cut over several blocks, in 16 bits; 0: none
-    std::int64_t cut_sequences_8bit = 0;            ///< the same in 8
+    std::int64_t most_tokens = 0, widest_head = 0;  ///< limits of its kernels
+    std::int64_t cut_sequences = 0;                 ///< largest batch whose heads are split over blocks, in 16 bits; 0: none
+    std::int64_t cut_sequences_8bit = 0;            ///< the same in 8 bits
 };
 
-/// A kernel for GEMMs of a few rows on CUDA cores, that waits for each load.
+/// A SIMT kernel for GEMMs of a few rows, with latency-bound loads (no prefetch).
 struct FewRowKernel {
-    std::int64_t least_rows = 0, most_rows = 0;  ///< that it takes
-    std::int64_t least_columns = 0;              ///< that it takes, unless k is short
-    std::int64_t short_k = 0;                    ///< up to which it takes any columns
+    std::int64_t least_rows = 0, most_rows = 0;  ///< rows that it supports
+    std::int64_t least_columns = 0;              ///< least columns, unless k is short
+    std::int64_t short_k = 0;                    ///< largest k with any number of columns
     std::int64_t block_columns = 0, block_threads = 0;
-    double element_cycles = 0;      ///< of a block for an element of k and row
-    double start_cycles = 0;        ///< that it starts later than others
-    double bandwidth_fraction = 0;  ///< of the bandwidth that others reach; 0 to 1
+    double element_cycles = 0;      ///< block cycles per element of k and row
+    double start_cycles = 0;        ///< further launch latency
+    double bandwidth_fraction = 0;  ///< fraction of the bandwidth of other kernels; 0 to 1
 };
 
-/// Kernels for TF32 that are others than those in 16 bits: those that split k are made of single-warp instructions.
+/// Kernels for TF32 that are others than those in 16 bits: those that use split-K are made of single-warp instructions.
 struct Tf32Kernels {
-    double start_cycles = 0;  ///< that they start later where k is 128 or more, in proportion below
-    int widest_tile = 0;      ///< columns of a tile
+    double start_cycles = 0;  ///< further launch latency for k of 128 or more; in proportion below
+    int widest_tile = 0;      ///< most columns of a tile
 };
 
-/// GEMMs of a vendor's library that not all architectures have alike.
+/// GEMM kernels of a vendor's library that differ between architectures.
 struct GemmKernels {
-    bool splits_misaligned = false;   ///< rows that are no multiples of 16 bytes split k as others do, not in two at most
+    bool splits_misaligned = false;   ///< rows that are no multiples of 16 bytes use split-K as others do, not in two at most
     int misaligned_tile = 0;          ///< least side of tiles in 16 bits and more, which are copied by pairs or element by element; 0: any
     double misaligned_pair_rate = 1;  ///< of copies by pairs over that by elements
     bool misaligned_row_on_simt = false;  ///< one such row runs on CUDA cores
-    bool bias_without_split = false;      ///< kernels that add an eager framework's bias do not split k: 32-bit formats, more than 8 rows
+    bool bias_without_split = false;  ///< kernels that add an eager framework's bias do not use split-K: 32-bit formats, more than 8 rows
     std::optional<FewRowKernel> few_rows{};
     std::optional<Tf32Kernels> tf32{};  ///< absent: as 16 bits
 };
 
 /// Kernels on tensor cores that gather channels of each tap in whole steps.
 struct GatheringKernels {
-    Bytes step, wide_step;           ///< of the channels of a tap, by single-warp instructions and by those of warpgroups
+    Bytes step, wide_step;           ///< of the channels of a tap, by single-warp instructions and by warpgroup MMA kernels
     std::int64_t least_outputs = 0;  ///< channels of outputs that a block computes
     double start_cycles = 0;         ///< that kernels for several taps start later than GEMMs do
 };
 
-/// Clocks of an SM to move an element to channels last and back.
+/// SM clocks to convert an element to channels last and back.
 struct ElementConversion {
     double gathered_clocks = 0, scattered_clocks = 0;
 };
@@ -78,13 +78,13 @@ struct GeneralDepthwise {
     double group_output_instructions = 0;  ///< least for an output, where outputs are not as many as inputs: a kernel for each group
 };
 
-/// A framework's own depthwise kernel on planes.
+/// A framework's own depthwise kernel for channels-first maps.
 struct FrameworkDepthwise {
     double output_instructions = 0;                           ///< integer instructions for each output
     double tap_instructions = 0, usual_tap_instructions = 0;  ///< for each of its taps, the latter in squares of 3 or 5
 };
 
-/// Convolutions and batch norms of libraries that not all architectures have alike.
+/// Convolution and batch norm kernels that differ between architectures.
 struct ConvolutionKernels {
     std::optional<GatheringKernels> gathering{};              ///< absent: channels are taken as they are
     double large_filter_rate = 1;                             ///< of that of smaller filters that those of more than 32 taps reach; 0 to 1

@@ -1,5 +1,5 @@
 #pragma once
-/// How software lowers a model to operators: what its kernels take together, what it launches apart, and in which formats.
+/// How software lowers a model to operators: what its kernels fuse, what it launches separately, and in which formats.
 
 #include <cstdint>
 #include <optional>
@@ -10,65 +10,65 @@
 
 namespace roofcast {
 
-/// Whose kernels run.
+/// Kind of kernels that run.
 enum class KernelSet {
-    framework,  ///< several kernels for one operator where frameworks launch several (`OpNode::eager_kernels`)
-    engine,     ///< one kernel an operator
-    generated,  ///< a compiler writes one kernel for element-wise operators in a row, beside a library's products
-    fused       ///< operators folded into their neighbours as `OpNode::fusion` says
+    framework,  ///< as many kernels per operator as frameworks launch (`OpNode::eager_kernels`)
+    engine,     ///< one kernel per operator
+    generated,  ///< a compiler fuses consecutive element-wise operators; a library runs the GEMMs
+    fused       ///< operators fold into their neighbours as `OpNode::fusion` states
 };
 
 std::string_view name(KernelSet kernels);
 
-/// What a graph of operators depends on beside the model and the run. Keys, units and meanings of what tables of `software/` state:
-/// src/software/keys.cpp and docs/reference/software.md.
+/// Settings of software that change the operator graph. Keys, units and meanings in tables of `software/`: src/software/keys.cpp and
+/// docs/reference/software.md.
 struct Lowering {
     KernelSet kernels = KernelSet::engine;
     // Formats
     bool channels_last = true;        ///< layout of convolutions
-    bool mixed_precision = false;     ///< 16-bit runs keep learned factors in fp32, and with them the sums that layers add to
+    bool mixed_precision = false;     ///< 16-bit runs keep parameters and the residual stream in fp32 (automatic mixed precision)
     bool fp32_norms = false;          ///< with mixed precision: normalizations compute in fp32 too
-    bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits too (language models apart)
-    bool tf32_products = true;        ///< TF32 applies to GEMMs, not only to convolutions
+    bool narrow_activations = false;  ///< int8 runs keep activations between layers in 8 bits (except language models)
+    bool tf32_gemms = true;           ///< TF32 applies to GEMMs, not only to convolutions
     // Attention
     bool fused_attention = true;
     bool fused_wide_attention = true;       ///< in fp32 and TF32 too, where attention is fused at all
-    std::int64_t fused_encoder_tokens = 0;  ///< attention of up to so many tokens to each other is fused all the same in up to 16 bits
-    bool window_kernels = false;            ///< attention in windows has kernels of its own: fused, and cut by the norm before it
-    bool fp32_library_attention = false;    ///< attention that its library has no fused kernel for is separate kernels in fp32
+    std::int64_t fused_encoder_tokens = 0;  ///< encoder attention up to this many tokens is fused even so, in 16 bits or fewer
+    bool window_kernels = false;            ///< windowed attention has fused kernels, and the norm before it cuts the windows
+    bool fp32_library_attention = false;    ///< attention without a fused kernel runs as separate fp32 kernels
     bool fp32_scores = false;               ///< attention without a fused kernel keeps scores in fp32 around the softmax
-    bool copies_heads = false;              ///< the same makes heads the outer dimension, and an inner one of the output again
-    bool separate_mask = false;             ///< the same masks scores by a kernel of its own
-    bool odd_rows_on_lanes = false;         ///< its products over an odd number of tokens compute in fp32
-    bool concatenates_cache = false;        ///< passes that lengthen the KV cache write all of it anew
-    bool repeats_keys = false;              ///< keys and values that query heads share are copied out to each of them
-    double copy_instructions = 0;           ///< integer instructions for each element that either writes
-    std::optional<double> quantized_copy_instructions{};  ///< the same where weights are stored in fewer bits than products compute in
-    bool half_padded = false;  ///< half of each sequence that an encoder is given is padding, which fused attention passes over apart
+    bool copies_heads = false;              ///< attention without a fused kernel transposes heads to the outer dimension and back
+    bool separate_mask = false;             ///< attention without a fused kernel masks scores in a separate kernel
+    bool odd_rows_on_simt = false;          ///< separate attention GEMMs over an odd number of tokens compute in fp32
+    bool concatenates_cache = false;        ///< passes that extend the KV cache rewrite all of it
+    bool repeats_keys = false;              ///< shared keys and values are copied to each query head before attention
+    double copy_instructions = 0;           ///< integer instructions per element that either of these writes
+    std::optional<double> quantized_copy_instructions{};  ///< the same for weights stored in fewer bits than the compute format
+    bool half_padded = false;                             ///< half of each encoder sequence is padding
     // Layers
-    bool adds_in_norms = false;       ///< what a layer adds to the residual stream is added by the norm behind it, in one kernel
-    bool fuses_quantization = false;  ///< kernels that write activations quantize them too, where their scales are known
-    int reduces_in_norms = 0;    ///< an all-reduce before that is part of the same kernel from this major compute capability on; 0: never
-    bool separate_bias = false;  ///< convolutions leave their bias to a kernel of its own
-    bool separate_projections = false;  ///< queries, keys and values of vision transformers are multiplied one after the other
-    bool folds_norms = false;           ///< batch norms behind convolutions are folded into them before the run, in eager frameworks too
-    bool logits_of_prompt = false;      ///< prefill computes scores of the vocabulary for every token, not only for the last
-    bool head_by_sequences = false;     ///< prefill computes those of each sequence's last token by a product of its own
-    bool grouped_experts = false;       ///< frameworks run the experts of a layer in one product each way, not one expert after the other
+    bool adds_in_norms = false;         ///< the residual addition and the norm behind it are one kernel
+    bool fuses_quantization = false;    ///< kernels that write activations also quantize them, if the scales are known
+    int reduces_in_norms = 0;           ///< the all-reduce before such a norm is fused, from this major compute capability on; 0: never
+    bool separate_bias = false;         ///< a separate kernel adds the bias of a convolution
+    bool separate_projections = false;  ///< vision transformers project queries, keys and values separately
+    bool folds_norms = false;           ///< batch norms are folded into convolutions before the run, in eager frameworks too
+    bool logits_of_prompt = false;      ///< prefill computes logits of every prompt token, not only of the last
+    bool head_by_sequences = false;     ///< prefill computes the logits of each sequence by a separate GEMM
+    bool grouped_experts = false;       ///< frameworks run a layer's experts as grouped GEMMs, not one after the other
     // Attention data parallel: experts on the GPUs of all groups
-    bool gathers_tokens = false;  ///< tokens reach experts by all-gather and return by reduce-scatter, not by all-to-all
+    bool gathers_tokens = false;  ///< dispatch by all-gather and combine by reduce-scatter instead of all-to-all
     bool spreads_dense = false;   ///< dense MLPs, shared experts and the LM head are split over the GPUs of all groups, too
     // CPU work between kernels
-    Seconds window_mask_time{};      ///< for each element of the masks of shifted windows; 0: the GPU computes or keeps them
-    bool reads_back_sizes = false;   ///< it reads sizes of maps and empty masks back from the GPU before it goes on
-    bool state_on_host = false;      ///< what a recurrent model carries from pass to pass goes through host memory
-    double suppression_kernels = 0;  ///< for each class and image, to leave out overlapping boxes
+    Seconds window_mask_time{};      ///< CPU time per mask element of shifted windows; 0: masks stay on the GPU
+    bool reads_back_sizes = false;   ///< the CPU reads map sizes and empty masks back from the GPU and waits
+    bool state_on_host = false;      ///< recurrent state goes through CPU memory between passes
+    double suppression_kernels = 0;  ///< kernels per class and image of non-maximum suppression
 
-    /// Kernels of an eager framework: over strided or broadcast operands, and pools, compute each address.
+    /// Whether an eager framework's kernels run, which compute each address of strided or broadcast operands.
     [[nodiscard]] bool framework() const { return kernels == KernelSet::framework; }
     /// Whether attention of runs in `precision` is one fused kernel.
     [[nodiscard]] bool fuses_attention(Precision precision) const { return is_wide(precision) ? fused_wide_attention : fused_attention; }
-    /// The same of attention of `tokens` tokens to each other.
+    /// The same for encoder attention over `tokens` tokens.
     [[nodiscard]] bool fuses_attention(Precision precision, std::int64_t tokens) const {
         return fuses_attention(precision) || (!is_wide(precision) && tokens <= fused_encoder_tokens);
     }

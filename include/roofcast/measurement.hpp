@@ -50,7 +50,7 @@ struct KernelRow {
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights{};  ///< as stored; absent: as computed
     Seconds latency;
-    bool launch_included = false;  ///< the time holds the host's launch cost
+    bool launch_included = false;  ///< the time includes launch overhead
     Cache cache = Cache::cold;
     std::int64_t runs = 0;  ///< that the source averaged over; 0: not said
     std::optional<Seconds> latency_std;
@@ -88,7 +88,7 @@ struct ServedLoad {
     std::int64_t requests = 1;
     std::optional<double> rate_per_s;       ///< of a Poisson process; absent: `users` sent them
     std::int64_t users = 1;                 ///< at once, each of whom waits for an answer before the next request
-    double shortest = 1;                    ///< lengths are spread evenly from this share of the row's to the row's; 1: all alike
+    double shortest = 1;                    ///< lengths are spread evenly from this fraction of the row's to the row's; 1: all alike
     SchedulerSettings settings;             ///< others are the engine's
     std::optional<Seconds> request_time{};  ///< mean from sending a request to its last token, where the source gives TTFT and TPOT
     std::optional<Speculation> speculation{};
@@ -105,7 +105,7 @@ struct MeasuredBlock {
 struct ModelRow {
     std::string gpu, model;
     std::string family;                                    ///< empty when not given
-    std::optional<Precision> precision = Precision::fp16;  ///< of products; absent: that of the checkpoint as it is published
+    std::optional<Precision> precision = Precision::fp16;  ///< of GEMMs; absent: that of the checkpoint as it is published
     std::optional<WeightFormat> weights{};                 ///< as stored; absent: as computed, in 16 bits as the checkpoint is published
     std::optional<WeightFormat> checkpoint{};              ///< the format that names the checkpoint: of dense layers, else of experts
     std::optional<Precision> kv_precision{};               ///< absent: that of the activations, or what the checkpoint brings scales for

@@ -1,12 +1,13 @@
 #pragma once
 /// Memory of a language model as a serving engine reports it at start-up.
 ///
-/// An engine loads the weights of a GPU, runs one step of its largest size, and gives what its fraction of memory leaves to the KV cache:
-///   vLLM          cache = fraction · board − weights − activations − framework (− graphs, which newer versions reserve)
-///   SGLang        cache = fraction · (board − framework) − weights
-///   TensorRT-LLM  cache = fraction · (board − framework − weights − activations)
-///   llama.cpp     cache = what the context asked for takes
-/// The activation peak is the larger of a forward pass of `max_tokens` tokens and of sampling for `max_sequences` sequences, each beside
+/// An engine loads the weights of a GPU, runs one step of its largest size, and gives the rest of its memory fraction to the KV cache
+/// (memory: what programs can allocate):
+///   vLLM          cache = fraction · memory − weights − activations − framework (− graphs, which newer versions reserve)
+///   SGLang        cache = fraction · (memory − framework) − weights
+///   TensorRT-LLM  cache = fraction · (memory − framework − weights − activations)
+///   llama.cpp     cache = size of the requested context
+/// The activation peak is the larger of a forward pass of `max_tokens` tokens and of sampling for `max_sequences` sequences, each with
 /// the hidden states of the step. Facts: `EngineMemory`. Sources: `source` of these tables.
 
 #include <cstdint>
@@ -19,13 +20,13 @@
 
 namespace roofcast {
 
-/// What a GPU holds, and what fits its cache. All bytes are of the fullest GPU.
+/// Memory of one GPU and capacity of its cache. All bytes are of the fullest GPU.
 struct EngineMemoryReport {
     std::string engine;  ///< name of the facts
-    FractionOf fraction_of = FractionOf::board;
-    double fraction = 1;  ///< 1 where there is none
+    FractionOf fraction_of = FractionOf::total;
+    double fraction = 1;  ///< 1 for engines without a fraction
     std::int64_t max_tokens = 0, max_sequences = 0, context = 0;
-    Bytes board;                                           ///< that programs can allocate
+    Bytes gpu_memory;                                      ///< memory that programs can allocate
     Bytes weights, framework, activations, graphs, cache;  ///< `framework`: context, workspaces and communication
     Bytes padding;                                         ///< of experts' matrices, part of `weights`
     std::int64_t cache_tokens = 0;                         ///< as the engine's log counts them
@@ -40,8 +41,8 @@ struct EngineMemoryReport {
 EngineMemoryReport engine_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                                  const EngineSettings& settings);
 
-/// What would make room for one sequence of `report.context` tokens beside a step, in words, for `request` as `engine_memory` got it; empty
-/// where one fits.
+/// Remedies, in words, that make room for a step and one sequence of `report.context` tokens; `request` as passed to `engine_memory`.
+/// Empty if one fits.
 std::vector<std::string> engine_memory_remedies(const EngineMemoryReport& report, const Workload& workload, const Run& request,
                                                 const SoftwareStacks& software, const GpuProfile& gpu);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Operators: what a GPU has to do, before any GPU is named.
+/// Operators: the work of a run, independent of the GPU.
 
 #include <cstdint>
 #include <optional>
@@ -20,9 +20,9 @@ struct Gemm {
     Precision precision = Precision::fp16;
     double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
     bool block_scales = false;          ///< of `WeightFormat`
-    bool dynamic_quantized = false;     ///< A arrives in 16 bits and is quantized per row by a kernel of its own
-    bool bias = false;                  ///< its epilogue adds one
-    bool in_fp32 = false;               ///< operands of 16 bits are multiplied in fp32
+    bool dynamic_quantized = false;     ///< A arrives in 16 bits, and a separate kernel quantizes it per row
+    bool bias = false;                  ///< the epilogue adds a bias
+    bool in_fp32 = false;               ///< 16-bit operands are multiplied in fp32
     std::optional<Precision> output{};  ///< format of C; absent: 16 bits for the narrower formats, else the precision
     /// Weight-only quantization.
     [[nodiscard]] bool unpacks_weights() const { return weight_bits < 8 * element_size(precision).in(byte); }
@@ -37,17 +37,17 @@ struct Attention {
     bool causal = false;      ///< query i sees keys up to kv_len − query_len + i
     std::int64_t window = 0;  ///< keys each query sees at most; 0: all
     Precision precision = Precision::fp16, kv_precision = Precision::fp16;
-    bool fused = true;                    ///< FlashAttention-style; false: scores go through memory
-    std::optional<Precision> products{};  ///< then: format that the products compute in, whatever they are stored in; absent: `precision`
-    bool fp32_scores = false;             ///< then: in fp32 around the softmax, cast there and back
-    bool copies_heads = false;            ///< then: heads become the outer dimension of queries, keys and values, and an inner one again
-    bool separate_mask = false;           ///< then: added to the scores by a kernel of its own
-    bool cached = true;                   ///< keys and values go into a KV cache, and those of earlier tokens come from it
-    std::optional<Precision> output{};    ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
-    bool biased = false;                  ///< learned positions are added to the scores; masks are not counted
-    bool sinks = false;                   ///< a learned score a head joins softmax
-    bool beside_prompts = false;          ///< decoding sequences are part of a kernel for prompts (chunked prefill of some engines)
-    bool values_in_keys = false;          ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
+    bool fused = true;                          ///< FlashAttention-style; false: scores go through memory
+    std::optional<Precision> gemm_precision{};  ///< unfused: compute format of the GEMMs; absent: `precision`
+    bool fp32_scores = false;                   ///< unfused: scores are fp32 around the softmax, with casts
+    bool copies_heads = false;                  ///< unfused: heads are transposed to the outer dimension and back
+    bool separate_mask = false;                 ///< unfused: a separate kernel adds the mask
+    bool cached = true;                         ///< keys and values go through a KV cache
+    std::optional<Precision> output{};  ///< format of Q and the output; absent: 16 bits for the narrower formats, else the precision
+    bool biased = false;                ///< a learned position bias is added to the scores (not a mask)
+    bool sinks = false;                 ///< each head has a learned attention sink
+    bool in_prefill_kernel = false;     ///< decodes run in the kernel for prompts (chunked prefill of some engines)
+    bool values_in_keys = false;        ///< V is the first `value_dim` elements of K (absorbed latent attention): read once
     [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
     friend bool operator==(const Attention&, const Attention&) = default;
 };
@@ -64,22 +64,22 @@ struct Conv2d {
     friend bool operator==(const Conv2d&, const Conv2d&) = default;
 };
 
-/// Instructions of CUDA cores that the error function of GELU takes an element, in fp32 whatever is stored: PyTorch 2.11 and CUDA's erff on
-/// H200 and H100 in 16 bits, 37 to 42.
+/// SIMT instructions per element of GELU's error function, computed in fp32: PyTorch 2.11 and CUDA's erff on H200 and H100 take 37
+/// to 42 in 16 bits.
 inline constexpr double error_function_instructions = 42;
-/// The same of SiLU and of the hyperbolic tangent.
+/// The same for SiLU and tanh.
 inline constexpr double silu_instructions = 28, tanh_instructions = 26;
-/// The same of a power of two tensors: 93 at most by rows of the A100, 96 to 103 on H100 and H200, in 16 bits alike.
+/// The same for a power of two tensors: at most 93 on the A100, 96 to 103 on H100 and H200, also in 16 bits.
 inline constexpr double pow_instructions = 95;
 
-/// Instructions of the INT32 cores for an element that a framework or library copies between strides: caches under transformers
+/// INT32 instructions per element that a framework or library copies between strides: caches under transformers
 /// (software/engines/transformers.toml), joined tensors in 16 bits on the H200 (2.1 ps) and what A100 rows of 8 to 64 query heads a KV head
 /// take (20 and 85 tried).
 inline constexpr double strided_copy_instructions = 36;
 /// The same for an output of PyTorch's bilinear resizing channels last: 9.3 ps in 16 and in 32 bits on the H200.
 inline constexpr double bilinear_instructions = 150;
 
-/// A map that a framework normalizes channel by channel; none: no channels.
+/// A map that a framework normalizes per channel. No channels: none.
 struct ChannelMap {
     std::int64_t images = 0, channels = 0;
     bool channels_last = false;
@@ -93,16 +93,17 @@ struct Elementwise {
     double reads = 1, writes = 1;  ///< tensors; fractions for broadcast operands
     double flops_per_element = 1;
     Precision precision = Precision::fp16;
-    bool strided = false;  ///< operands are broadcast or strided in an eager framework: each element's address is computed
-    double apart = 0;      ///< tensors read whose elements lie apart where those written lie side by side: each is fetched with its sector
-    double instructions = 0;    ///< of the FP32 cores for an element, where they are known and may take longer than the FLOPs
-    bool any_operands = false;  ///< by a kernel made for operands of any kind, as eager frameworks have them
-    int mixed_operands = 0;     ///< operands of a kernel whose formats differ: a framework's loads these one by one and converts them
-    ChannelMap normalized{};    ///< the map, where the kernel is an eager framework's batch normalization
+    bool strided = false;       ///< broadcast or strided operands in an eager framework: addresses are computed per element
+    double apart = 0;           ///< tensors read with a stride while writes are contiguous: each element fetches a sector
+    double instructions = 0;    ///< known FP32 instructions per element, if they may exceed the FLOPs
+    bool any_operands = false;  ///< run by a generic kernel of an eager framework
+    int mixed_operands = 0;     ///< operands in differing formats, which a framework loads one by one and converts
+    ChannelMap normalized{};    ///< the map, if the kernel is an eager framework's batch normalization
     friend bool operator==(const Elementwise&, const Elementwise&) = default;
 };
 
-/// FLOPs of softmax and normalizations, an element: mean or maximum, deviation or exponential, sum, scaling; of fused attention, a score.
+/// FLOPs per element of softmax and normalizations, and per score of fused attention: maximum or mean, exponential or deviation, sum,
+/// scaling.
 inline constexpr double row_wise_flops = 5;
 
 enum class RowOp { softmax, layernorm, rmsnorm };
@@ -111,8 +112,8 @@ struct RowWise {
     RowOp kind = RowOp::layernorm;
     std::int64_t rows = 0, cols = 0;
     Precision precision = Precision::fp16;
-    bool any_operands = true;  ///< by a kernel of eager frameworks; false: an engine's, with instructions for pairs of 16-bit elements
-    bool adds = false;         ///< its rows are the sum of two inputs, which is written beside the result
+    bool any_operands = true;  ///< run by a kernel of an eager framework; false: an engine's, with 16-bit pair instructions
+    bool adds = false;         ///< its input is a sum of two tensors, which is written too
     friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 
@@ -129,8 +130,8 @@ struct Reduce {
     std::int64_t inputs = 0, outputs = 0;
     double window = 1;
     Precision precision = Precision::fp16;
-    bool addressed = false;  ///< the address of each element of a window is computed
-    bool indexed = false;    ///< where each output's element lies is written beside it, in 8 bytes
+    bool addressed = false;  ///< addresses are computed per window element
+    bool indexed = false;    ///< the 8-byte index of each output's element is written too
     friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
@@ -138,10 +139,10 @@ struct Reduce {
 struct Move {
     std::int64_t read = 0, written = 0;
     Precision precision = Precision::fp16;
-    std::int64_t apart = 0;           ///< elements written side by side that lie apart where they are read: each is fetched with its sector
-    bool strided = false;             ///< rows lie apart: each element's address is computed
-    double integer_instructions = 0;  ///< of the INT32 cores, for each element written
-    std::int64_t waits = 0;           ///< reads that each thread of the kernel makes one after the other, each when the one before has come
+    std::int64_t apart = 0;           ///< elements read with a stride while writes are contiguous: each fetches a sector
+    bool strided = false;             ///< strided rows: addresses are computed per element
+    double integer_instructions = 0;  ///< INT32 instructions per element written
+    std::int64_t waits = 0;           ///< dependent reads that each thread makes one after the other
     friend bool operator==(const Move&, const Move&) = default;
 };
 
@@ -216,7 +217,7 @@ Flops op_flops(const Op& op);
 /// Query-key pairs of one head that causal masking and a window leave.
 double visible_pairs(const Attention& op);
 
-/// Multiply-adds of matrix products and convolutions only, attention unmasked: what published GMACs count.
+/// Multiply-adds of GEMMs and convolutions only, attention unmasked: what published GMACs count.
 double op_macs(const Op& op);
 
 }  // namespace roofcast

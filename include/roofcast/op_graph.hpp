@@ -1,5 +1,5 @@
 #pragma once
-/// A workload, a run and the software that runs it, as a list of operators: what a GPU has to do, before any GPU is named.
+/// A workload, a run and the software that runs it, as a list of operators, independent of the GPU.
 
 #include <cstdint>
 #include <optional>
@@ -19,10 +19,10 @@ namespace roofcast {
 /// How compilers treat a node.
 enum class Fusion {
     none,      ///< stands alone
-    epilogue,  ///< folds into the matrix product or convolution before it, else joins a chain
+    epilogue,  ///< folds into the GEMM or convolution before it, else joins a chain
     chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
     folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers; where a
-               ///< compiler leaves products to a library, copies vanish, and the rest joins a chain
+               ///< compiler leaves GEMMs to a library, copies vanish, and the rest joins a chain
 };
 
 struct OpNode {
@@ -33,9 +33,9 @@ struct OpNode {
     double eager_kernels = 1;  ///< kernels that an eager framework launches for it
     double weights = 0;        ///< parameters that belong to it, bias included
     double macs = -1;          ///< overrides op_macs for published GMACs where a table counts otherwise; -1: op_macs(op)
-    bool same_call = false;    ///< an eager framework issues it in the call of the operator before it
-    Seconds host_work{};       ///< what the host computes for it in each pass, and hands over when operators before it have finished
-    bool joined = false;       ///< the kernel of the operator before it does it as well
+    bool same_call = false;    ///< an eager framework launches it in the same call as the operator before it
+    Seconds host_work{};       ///< CPU work per pass, handed over when earlier operators have finished
+    bool joined = false;       ///< fused into the kernel of the operator before it
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
 };
 
@@ -44,15 +44,15 @@ struct Segment {
     std::string name;
     std::int64_t repeat = 1;
     std::vector<OpNode> nodes;
-    bool after_gpu = false;  ///< the host looks at what the operators before it computed, and issues it when they have finished
+    bool after_gpu = false;  ///< the CPU reads results of earlier operators, and launches it when they have finished
 };
 
 /// Operators of one pass in order, with what memory planning needs.
 struct OpGraph {
     std::string name;  ///< "forward", "prefill", "decode", "vision", "text", "denoise", …
     std::vector<Segment> segments;
-    bool captured = true;     ///< engines that capture graphs replay one for it
-    Bytes peak_activations;   ///< largest sum of tensors alive at once, weights and KV cache apart
+    bool captured = true;     ///< engines with CUDA graphs replay it
+    Bytes peak_activations;   ///< largest sum of live tensors, without weights and KV cache
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
     double tied_weight_bits = 16;
 };
@@ -60,7 +60,7 @@ struct OpGraph {
 double total_parameters(const OpGraph& graph);  ///< tied weights once
 double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
-Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: matrix products by `weight_bits`, the rest by their precision
+Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: GEMMs by `weight_bits`, the rest by their precision
 
 /// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
 /// network once on each image of the batch.
@@ -72,9 +72,10 @@ std::int64_t default_prompt(const DecoderLlm& model);
 /// LLM or language part of a VLM: all `tokens` of a prompt at once, `past` tokens already in the KV cache. `tokens` per sequence.
 OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past = 0);
 
-/// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included. `beside_prompts`: as part of a step with
-/// prompts, whose attention kernel takes the decodes too.
-OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts = false);
+/// One step: one new token per sequence with `kv_len` tokens in the cache, the new one included. `in_prefill_kernel`: as part of a step
+/// with prompts, whose attention kernel takes the decodes too.
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len,
+                     bool in_prefill_kernel = false);
 
 /// Makes `graph`, of `decode_graph` for the same model, run and lowering, that with `kv_len` tokens in the cache.
 void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len);

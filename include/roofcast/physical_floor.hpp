@@ -12,7 +12,7 @@ namespace roofcast {
 /// Zero for what moves between GPUs, whose algorithm and topology are unknown.
 Seconds physical_floor(const Op& op, const GpuProfile& gpu);
 
-/// The same of one pass of a model: all its products at the peak, or at data-sheet bandwidth the bytes that L2 cannot hold of its weights
+/// The same for one pass of a model: all its GEMMs at the peak, or at data-sheet bandwidth the bytes that L2 cannot hold of its weights
 /// and of the keys and values of earlier passes, the longer of the two. Activations may stay on the chip, and all tokens may choose the
 /// same experts.
 Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu);

@@ -21,7 +21,7 @@ struct PipelineStage {
     std::string name;
     int line = 0;
     double calls = 1;                      ///< per request, one after the other
-    std::string parallel_with;             ///< an earlier stage that it runs beside; empty: after all before it
+    std::string parallel_with;             ///< an earlier stage that it runs in parallel with; empty: after all earlier stages
     std::string device;                    ///< GPU or CPU; empty: a resource of its own
     std::int64_t unit = 1;                 ///< which of several such devices
     std::optional<Seconds> known_latency;  ///< of one call
@@ -42,7 +42,7 @@ struct Pipeline {
 /// Reads a pipeline. Throws Error naming file, line and key.
 Pipeline load_pipeline(const std::filesystem::path& file);
 
-/// What one stage takes of a request.
+/// Time of one stage in a request.
 struct StageResult {
     PipelineStage stage;
     std::string device;            ///< id of the profile, with its number beyond the first; a stage's own name where it has none
@@ -91,7 +91,7 @@ struct PipelineResult {
 /// Why `result` has no times to show, a line for each device that does not hold its models; empty where it runs.
 std::vector<std::string> obstacles(const PipelineResult& result);
 
-/// Predicts all stages. Fits in `user_fits` stand in place of shipped ones. Throws Error naming the file and the stage.
+/// Predicts all stages. Fits in `user_fits` replace shipped ones. Throws Error naming the file and the stage.
 PipelineResult predict_pipeline(const Pipeline& pipeline, const std::filesystem::path& gpus_folder,
                                 const std::filesystem::path& models_folder, const SoftwareStacks& software,
                                 const std::filesystem::path& user_fits = {});

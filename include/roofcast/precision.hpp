@@ -50,7 +50,7 @@ constexpr Bytes element_size(Precision p) {
     return 0 * byte;
 }
 
-/// The format that activations keep between matrix products when these run in `p`: 16 bits for the 8- and 4-bit formats, fp16 beside
+/// The format that activations keep between GEMMs when these run in `p`: 16 bits for the 8- and 4-bit formats, fp16 beside
 /// integers, which predate bf16 on many GPUs.
 constexpr Precision activation_precision(Precision p) {
     switch (p) {
@@ -72,7 +72,7 @@ struct WeightFormat {
     std::string label{};             ///< as the user named it: "int4", "q4_k_m"; empty when it is the compute precision's own
     bool every_table = false;        ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
     bool block_scales = false;       ///< one scale for each 128 x 128 weights, and one for 128 of a token's activations
-    bool activation_scales = false;  ///< the checkpoint brings those of activations, which the kernel before each product then quantizes
+    bool activation_scales = false;  ///< the checkpoint brings those of activations, which the kernel before each GEMM then quantizes
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 
@@ -93,7 +93,7 @@ std::optional<WeightFormat> parse_weight_format(std::string_view text);
 /// Names that `parse_weight_format` knows, less spellings of precisions and ExLlamaV2's, which hold a number ("exl2-2.5-bpw").
 std::vector<std::string> weight_format_names();
 
-/// The class of arithmetic unit that a matrix product runs on: CUDA cores, or tensor cores by the width of their inputs. 8-bit integers are
+/// The class of arithmetic unit that a GEMM runs on: CUDA cores, or tensor cores by the width of their inputs. 8-bit integers are
 /// apart from 8-bit floats: other instructions, energy, epilogues and libraries.
 enum class MathUnit { simt, tensor16, tensor8, integer8, tensor4 };
 inline constexpr std::size_t math_unit_count = 5;
@@ -104,7 +104,7 @@ constexpr std::size_t index(MathUnit u) {
 }
 std::string_view name(MathUnit u);
 
-/// Format of a KV cache beside the one that attention computes in. Libraries have kernels apart for caches that they convert.
+/// Format of the KV cache relative to the precision of attention. Libraries have separate kernels for caches that they convert.
 enum class CacheFormat { plain, narrow };
 inline constexpr std::size_t cache_format_count = 2;
 inline constexpr std::array<CacheFormat, cache_format_count> all_cache_formats{CacheFormat::plain, CacheFormat::narrow};

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model does on a GPU: latency, throughput, memory, and the reason why.
+/// Prediction of one run: latency, throughput, memory, and what bounds them.
 
 #include <cstdint>
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace roofcast {
 
-/// Share of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
+/// Fraction of each data-sheet ceiling that a phase reaches on each of its GPUs, 0 to 1.
 struct Utilization {
-    double compute = 0;    ///< FLOPs per second over the matrix peak of the run's precision
+    double compute = 0;    ///< FLOPs per second over the tensor-core peak of the run's precision
     double bandwidth = 0;  ///< DRAM bytes per second over the data-sheet bandwidth
-    double power = 0;      ///< mean power, idle power included, over TDP: at most 1, as boards hold their clocks back
+    double power = 0;      ///< mean power, idle power included, over TDP; at most 1, since GPUs throttle
 };
 
 /// One pass, or a run of equal passes: "forward", "vision", "prefill", "decode"; of a diffusion model "text", "encode_image", "denoise",
@@ -30,28 +30,28 @@ struct Phase {
     Phase& operator=(Phase&&) = default;
 
     std::string name;
-    double passes = 1;       ///< decode steps, chunks of a prompt (a shorter last one by its share), expected iterations; 1 elsewhere
+    double passes = 1;       ///< decode steps, prompt chunks (a shorter last one in proportion) or expected iterations; else 1
     Seconds latency;         ///< all passes
     Timeline timeline;       ///< of one pass; of the middle one for decode
     OpGraph graph;           ///< that `timeline` points into
     FlopsPerByte intensity;  ///< FLOPs per DRAM byte
     Utilization utilization;
-    std::string bound;  ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+    std::string bound;  ///< largest part of the time: compute, dram, l2, latency, power, communication or host
 };
 
 /// Memory of one GPU.
 struct MemoryEstimate {
     Bytes weights, kv_cache, activations, overhead;
-    std::optional<Bytes> usable;  ///< that programs can allocate (`GpuProfile::usable_memory`)
+    std::optional<Bytes> usable;  ///< memory that programs can allocate (`GpuProfile::usable_memory`)
     [[nodiscard]] Bytes total() const { return weights + kv_cache + activations + overhead; }
     /// nullopt when that is not known.
     [[nodiscard]] std::optional<bool> fits() const { return usable ? std::optional(total() <= *usable) : std::nullopt; }
 };
 
-/// What would still fit, or would make it fit.
+/// The largest run that fits, and remedies if the request does not fit.
 struct MemoryAdvice {
-    std::int64_t largest_batch = 0;     ///< at the context asked for; 0: not even one
-    std::int64_t largest_context = 0;   ///< tokens per sequence at the batch asked for; 0: not even one, or not a language model
+    std::int64_t largest_batch = 0;     ///< at the requested context; 0: not even one sequence fits
+    std::int64_t largest_context = 0;   ///< tokens per sequence at the requested batch; 0: none fits, or not a language model
     std::vector<std::string> remedies;  ///< "int8 weights: 41.2 GB", "2 GPUs with tensor parallelism: 38.0 GB each"
 };
 
@@ -60,7 +60,7 @@ struct IntervalRatio {
     double low = 1, high = 1;
 };
 
-/// How far off a prediction may be, from residuals of rows that no fit saw.
+/// Expected error of a prediction, from residuals of rows that no fit saw.
 struct PredictionIntervals {
     IntervalRatio latency;  ///< throughputs lie between their inverses
     std::optional<IntervalRatio> ttft, tpot;
@@ -70,7 +70,7 @@ inline constexpr int interval_percent = 80;
 
 struct Prediction {
     Run request;    ///< with defaults filled in
-    Caller caller;  ///< of its kernels
+    Caller caller;  ///< the software as its kernels see it
     std::vector<Phase> phases;
     Seconds latency;              ///< end to end: one batch, or one batch of whole requests
     double items_per_second = 0;  ///< images or sequences, all data-parallel copies
@@ -78,23 +78,23 @@ struct Prediction {
     std::optional<Seconds> tpot;  ///< mean time per output token after the first
     std::optional<Seconds> step;  ///< mean time of a denoising step of the batch
     std::optional<SpeculationOutcome> speculation;
-    std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the whole request
+    std::optional<double> tokens_per_second;  ///< output tokens of the whole batch over the latency of the whole request
     Seconds cold_extra;                       ///< first run only, not in `latency`
-    std::optional<PcieTopology> pcie;         ///< through which GPUs of the run exchange data; absent: none does so over PCIe
+    std::optional<PcieTopology> pcie;         ///< PCIe topology between the GPUs; absent: no data moves between them over PCIe
     MemoryEstimate memory;
-    std::optional<PredictionIntervals> intervals;  ///< absent: nothing is known of the errors
+    std::optional<PredictionIntervals> intervals;  ///< absent: the errors are not known
     std::vector<std::string> withheld;             ///< operators without a model
-    std::vector<std::string> notes;                ///< assumptions and what was chosen for the user
+    std::vector<std::string> notes;                ///< assumptions, and choices made for the user
 
-    /// Whether its times may be shown: it is not known to exceed the memory, and all operators have models. Times of others stay, for rows
-    /// that were measured all the same.
+    /// Whether its times may be shown: the run is not known to exceed memory, and all operators have models. Other predictions keep
+    /// their times for comparison with measured rows.
     [[nodiscard]] bool runs() const { return withheld.empty() && memory.fits() != false; }
 };
 
 /// "needs 143.2 GB, 23.6 GB usable"; of a memory whose capacity is known.
 std::string needs_text(const MemoryEstimate& memory);
 
-/// Why `prediction` has no times to show: "does not fit: needs 143.2 GB, 23.6 GB usable", "no kernel model covers …"; empty where it runs.
+/// Why `prediction` has no times: "does not fit: needs 143.2 GB, 23.6 GB usable", "no kernel model covers …"; empty where it runs.
 std::string obstacle(const Prediction& prediction);
 
 /// Fills in the model's defaults: tokens, image size. Throws Error on sizes that are not positive, beyond the model's context, or
@@ -116,7 +116,7 @@ Precision default_precision(const Workload& workload, const GpuProfile& gpu);
 /// Memory of one GPU for a completed `request`, without `usable`. Independent of any GPU.
 MemoryEstimate memory_estimate(const Workload& workload, const Run& request, const SoftwareStacks& software);
 
-/// Whether the memory of `gpu` is apart from the host's, so that weights can be kept out of it.
+/// Whether `gpu` has memory of its own, so that weights can be offloaded from it.
 bool can_offload(const GpuProfile& gpu);
 
 /// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`. A copy

@@ -1,7 +1,7 @@
 #pragma once
-/// Which GPUs to rent for a model that is to answer within limits: the cheapest deployment of each GPU that meets the objective.
+/// Which GPUs to rent for a model: the cheapest deployment on each GPU that meets the objective.
 ///
-/// A deployment is d equal copies of the model, each on n = tensor · pipeline GPUs. Language models at a rate of requests are judged by the
+/// A deployment is d equal copies of the model, each on n = tensor · pipeline GPUs. Language models with a request rate are judged by the
 /// simulated serving engine (roofcast/serving.hpp) alone: with Poisson arrivals at that rate, the 99th percentile of TTFT, TPOT and latency
 /// keeps each limit, and the copies finish as many requests as arrive. The search finds the fewest copies of each number format and degree
 /// of parallelism, and the limit on sequences in an engine that needs fewest. Others, and all without a rate, are judged by the latency T
@@ -12,7 +12,7 @@
 ///
 /// Rent is that of whole instances: a copy lies in one, and an instance takes as many copies as its GPUs allow.
 ///
-/// Everything is answered twice: as predicted, and at the upper bound of the interval of the times, which one measurement in ten exceeds.
+/// Every answer is given twice: at the predicted times, and at their upper bound, which one measurement in ten exceeds.
 
 #include <array>
 #include <cstdint>
@@ -38,42 +38,42 @@ constexpr std::string_view name(Confidence c) {
     return confidence_names[static_cast<std::size_t>(c)];
 }
 
-/// Fraction of requests, in percent, that is to keep each limit under random arrivals.
+/// Percentile of requests that must meet each limit under random arrivals.
 inline constexpr int load_percentile = 99;
 
 /// The requests of one simulation.
 struct LoadTest {
-    std::int64_t requests = 4'000;  ///< fewer where outputs are long, more where copies are many
+    std::int64_t requests = 4'000;  ///< fewer for long outputs, more for many copies
     std::uint64_t seed = 0;
 };
 
-/// What is asked of all deployments. What is not fixed is searched.
+/// The question. Settings that are not fixed are searched.
 struct RecommendationRequest {
-    Run run;  ///< the user's settings and the defaults; its parallelism is not read, its precision and batch only when fixed
+    Run run;  ///< settings; parallelism is ignored, precision and batch are read only when fixed
     bool precision_fixed = false, weights_fixed = false;
-    bool batch_fixed = false;                      ///< of an engine: the most sequences in it
-    bool allow_quantization = false;               ///< formats that lose quality, too
-    std::optional<std::int64_t> tensor, pipeline;  ///< degrees of a copy; absent: searched
-    std::optional<std::int64_t> most_gpus;         ///< of all copies together
-    ServiceObjective objective;                    ///< at least one limit; of models that generate no text the latency alone
-    std::optional<Hertz> rate;                     ///< of requests, all copies together; absent: all copies at full load
-    std::optional<UsDollarsPerSecond> budget;      ///< for the rent of all GPUs
-    Confidence confidence = Confidence::expected;  ///< that ranks
+    bool batch_fixed = false;                      ///< with a request rate: limit on sequences per engine
+    bool allow_quantization = false;               ///< also search formats that lose quality
+    std::optional<std::int64_t> tensor, pipeline;  ///< degrees per copy; absent: searched
+    std::optional<std::int64_t> most_gpus;         ///< limit on GPUs of all copies together
+    ServiceObjective objective;                    ///< at least one limit; only latency for models that generate no text
+    std::optional<Hertz> rate;                     ///< requests per second, all copies together; absent: full load
+    std::optional<UsDollarsPerSecond> budget;      ///< limit on the rent of all GPUs
+    Confidence confidence = Confidence::expected;  ///< confidence level that ranks the answers
     LoadTest load;
-    bool every_way = false;       ///< a row for each GPU, format and degree of parallelism, not only for each GPU
-    bool without_prices = false;  ///< GPUs that have no price take part too, by their number
-    /// Told how many of how many GPUs are done. Called from one thread at a time; may be empty.
+    bool all_settings = false;    ///< one row per GPU, format and degree of parallelism instead of one per GPU
+    bool without_prices = false;  ///< also rank GPUs without a price, by number of GPUs
+    /// Progress callback: GPUs done and GPUs in total. Called from one thread at a time; may be empty.
     std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
-/// What becomes of a deployment: the first of these that is true of it.
+/// Outcome of a deployment: the first of these that applies.
 enum class Outcome {
-    meets,            ///< all that is asked for
-    lacks_precision,  ///< the GPU, or a layer's kernel on it
-    does_not_fit,     ///< the memory of one GPU
+    meets,            ///< meets the whole objective
+    lacks_precision,  ///< the GPU, or a layer's kernel on it, lacks the precision
+    does_not_fit,     ///< exceeds the memory of one GPU
     withheld,         ///< an operator has no kernel model
     unknown_error,    ///< no upper bound is known
-    misses_ttft,      ///< of several limits missed by a request or batch that is alone, the one missed by the largest factor
+    misses_ttft,      ///< a lone request or batch misses it; of several missed limits, the worst
     misses_tpot,
     misses_latency,
     too_many_copies,  ///< more than `most_copies`
@@ -85,22 +85,22 @@ inline constexpr std::size_t outcome_count = 12;
 std::string_view name(Outcome outcome);      ///< "misses_ttft": in JSON
 std::string_view in_words(Outcome outcome);  ///< "misses TTFT"
 
-/// More copies than this are no answer but a mistake in the rate.
+/// Largest number of copies: more mean a mistake in the rate.
 inline constexpr std::int64_t most_copies = 1024;
 
 /// Rent of a deployment, in whole instances.
 struct DeploymentCost {
     UsDollarsPerSecond rate;  ///< all instances
     UsDollars per_item;
-    std::optional<Instance> instance{};  ///< that is rented; absent where none is listed with so many GPUs, or the user gave the price
-    std::int64_t instances = 0;          ///< of these
+    std::optional<Instance> instance{};  ///< rented instance; absent if none with this many GPUs is listed, or the user gave the price
+    std::int64_t instances = 0;          ///< number of rented instances
     bool listed = true;                  ///< false: no listed instance has the GPUs of a copy, and the rent is that of as many single GPUs
 };
 
-/// The limit that too many requests are beyond with one copy less.
+/// The limit that too many requests exceed with one copy less.
 struct Shortfall {
     std::int64_t copies = 1;
-    std::optional<Outcome> misses;  ///< the limit; absent: fewer requests are finished than arrive
+    std::optional<Outcome> misses;  ///< missed limit; absent: requests arrive faster than they finish
 };
 
 struct Deployment {
@@ -108,33 +108,33 @@ struct Deployment {
     Parallelism parallel;
     Precision precision = Precision::fp16;
     WeightFormat weights;
-    std::int64_t batch = 1;                      ///< of each copy; simulated: the most sequences in its engine
-    std::optional<Seconds> ttft, tpot, latency;  ///< of one batch; simulated: the 99th percentile
-    Hertz capacity;                              ///< items per second that all copies finish at full load
+    std::int64_t batch = 1;                      ///< per copy; simulated: limit on sequences per engine
+    std::optional<Seconds> ttft, tpot, latency;  ///< of one batch; simulated: 99th percentiles
+    Hertz capacity;                              ///< items per second of all copies at full load
     std::optional<DeploymentCost> cost;          ///< absent without a price
-    std::int64_t requests = 0;                   ///< of the simulation; 0: not simulated
-    std::optional<Shortfall> shortfall;          ///< why one copy less does not do; absent: not simulated, or there is one
+    std::int64_t requests = 0;                   ///< simulated requests; 0: not simulated
+    std::optional<Shortfall> shortfall;          ///< why one copy less is too few; absent: not simulated, or a single copy
 };
 
-/// One line of the answer. Both are on one GPU; with `every_way` in one format and degree of parallelism.
+/// One line of the answer. Both are on one GPU; with `all_settings` in one format and degree of parallelism.
 struct RecommendedRow {
     std::optional<Deployment> expected, upper;  ///< the cheapest that meets the objective at each confidence
     [[nodiscard]] const std::optional<Deployment>& at(Confidence c) const { return c == Confidence::expected ? expected : upper; }
 };
 
-/// A GPU without an answer at the confidence asked for.
+/// A GPU without an answer at the requested confidence.
 struct RejectedGpu {
     std::size_t gpu = 0;
-    Outcome outcome = Outcome::does_not_fit;  ///< of what comes nearest
-    double excess = 0;                        ///< its figure over the limit; 0 where there is none
+    Outcome outcome = Outcome::does_not_fit;  ///< outcome of the closest deployment
+    double excess = 0;                        ///< its figure over the limit; 0: no such figure
     std::string nearest;                      ///< "tp 8, bf16"
 };
 
 /// What was simulated.
 struct LoadSummary {
-    std::string why_not;           ///< nothing was, because of this
-    std::int64_t simulations = 0;  ///< in all
-    std::int64_t requests = 0;     ///< of one, where copies are few
+    std::string why_not;           ///< why nothing was simulated
+    std::int64_t simulations = 0;  ///< simulations in total
+    std::int64_t requests = 0;     ///< per simulation, with few copies
 };
 
 struct Recommendation {
@@ -149,12 +149,12 @@ struct Recommendation {
     }
 };
 
-/// Searches all `contestants`, on all cores of this machine. Throws Error on sizes that the model does not take and limits that it has no
-/// time for. The same answer for the same input.
+/// Searches all `contestants` on all cores of this machine. Throws Error on sizes that the model does not support and on limits that
+/// do not apply to it. Deterministic.
 Recommendation recommend(const Workload& workload, const std::vector<Contestant>& contestants, const RecommendationRequest& request,
                          const SoftwareStacks& software);
 
-/// What the search goes through, for people.
+/// The search space in words.
 std::string recommendation_grid_text(const RecommendationRequest& request, bool simulated);
 
 /// ⌈rate / of_one⌉, at least 1; nullopt above `most_copies`. `of_one` above 0.

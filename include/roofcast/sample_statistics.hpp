@@ -18,9 +18,9 @@ inline double percentile(std::vector<double> values, double fraction) {
     const auto below = static_cast<std::ptrdiff_t>(std::floor(position));
     const auto lower = values.begin() + below;
     std::nth_element(values.begin(), lower, values.end());
-    const double share = position - static_cast<double>(below);
-    if (share == 0) return *lower;
-    return *lower + share * (*std::min_element(lower + 1, values.end()) - *lower);
+    const double above = position - static_cast<double>(below);
+    if (above == 0) return *lower;
+    return *lower + above * (*std::min_element(lower + 1, values.end()) - *lower);
 }
 
 /// What is known of a set of samples, in their unit. A harness that writes summaries leaves some out; `mean` or `median` is always there.
@@ -40,7 +40,7 @@ struct SampleStatistics {
     }
 };
 
-/// Of single samples, at least one. `std` is that of the population the samples are drawn from (n − 1), absent for one sample.
+/// Statistics of single samples, at least one. `std` is that of the population the samples are drawn from (n − 1), absent for one sample.
 inline SampleStatistics sample_statistics(const std::vector<double>& values) {
     assert(!values.empty());
     const auto count = static_cast<double>(values.size());

@@ -20,14 +20,14 @@ struct SkippedReason {
 
 class SkippedRows {
 public:
-    /// Reasons that are told apart. Rows of further ones share a last reason that says so.
+    /// Reasons that are distinguished. Rows of further ones share a last reason that says so.
     static constexpr std::size_t most_reasons = 1000;
 
     /// A long reason is cut: it may quote a cell of any size.
     void add(std::string_view file, int line, std::string_view reason, std::int64_t rows = 1);
     void add(const SkippedRows& others);
 
-    /// Of all reasons.
+    /// Skipped rows of all reasons.
     [[nodiscard]] std::int64_t rows() const { return rows_; }
     [[nodiscard]] bool empty() const { return rows_ == 0; }
     /// In the order in which they were met.

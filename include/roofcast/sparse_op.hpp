@@ -42,7 +42,7 @@ struct SparseAttention {
 /// What a library's kernels of sparse attention do beyond the operator.
 struct SparseKernels {
     std::int64_t latent_heads = 64;   ///< heads that a block takes at a time where values are in keys; fewer are padded
-    std::int64_t grouped_heads = 16;  ///< the same of heads that share a KV head
+    std::int64_t grouped_heads = 16;  ///< the same for heads that share a KV head
     bool pads_choice = false;         ///< queries with fewer keys than they may choose take as long as with all
 };
 

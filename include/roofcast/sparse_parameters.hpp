@@ -5,21 +5,21 @@
 
 namespace roofcast {
 
-/// Of the scores of an index.
+/// Scores of an index.
 struct IndexScoresParameters {
     double fixed_cycles = 6000;       ///< start
     double peak_fraction = 0.4;       ///< of the tensor cores' rate
     double bandwidth_fraction = 0.7;  ///< of DRAM bandwidth
 };
 
-/// Of the choice of the largest scores.
+/// Top-k selection of the largest scores.
 struct TopKParameters {
     double fixed_cycles = 12000;  ///< start
     double score_cycles = 0.1;    ///< of an SM, for a score
     double chain_cycles = 0.15;   ///< latency of a row, for a score
 };
 
-/// Of attention to gathered keys: of prompts, or of decoding.
+/// Attention over gathered keys: prefill or decode.
 struct SparseAttentionParameters {
     double fixed_cycles = 12000;      ///< start
     double sequence_cycles = 0;       ///< latency of each sequence's keys, brought together one sequence after the other; of prompts

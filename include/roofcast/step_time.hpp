@@ -7,8 +7,8 @@
 ///
 ///     T = D(n, c) + P(s, q, h) + W(n + s·q, n + s) − W(n, n) − W(s·q, s)
 ///
-/// so that weights are read and the host works once. T = D without prompts and T = P without decodes, exactly; no step with prompts is
-/// shorter than F, what the host takes to issue it kernel by kernel, where engines capture graphs for decodes alone. D' stands for D in
+/// so that weights are read and the CPU works once. T = D without prompts and T = P without decodes, exactly; no step with prompts is
+/// shorter than F, what the CPU takes to issue it kernel by kernel, where engines capture graphs for decodes alone. D' stands for D in
 /// steps that have both under engines with one attention kernel for them (`joint_attention`), which cuts decodes as it cuts prompts. Images
 /// of v sequences that begin their prompts go through the vision part before, as a pass of their own: V(v) more. Assumptions: attention of
 /// prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches. Source: chunked prefill as
@@ -52,13 +52,13 @@ struct StepModel {
     Gpu gpu;
     SoftwareStack stack;
     Run run;                 ///< precisions, parallelism and images of a sequence; batch and token counts are not read
-    Seconds prompt_floor{};  ///< F: of the host, to issue a pass over prompts; the stack above has none of it
+    Seconds prompt_floor{};  ///< F: CPU time to launch a prefill pass, excluded from the stack above
     std::optional<StepDraft> draft{};
     /// Tokens of a decoding sequence that a step computes: one, or what is proposed and one more.
     [[nodiscard]] std::int64_t verified() const { return draft ? draft->tokens + 1 : 1; }
 };
 
-/// Of a completed `request`. Throws Error when `workload` has no language model.
+/// Step model of a completed `request`. Throws Error when `workload` has no language model.
 StepModel step_model(const Workload& workload, const Gpu& device, const Run& request, const SoftwareStacks& software);
 
 /// The equation above, from graphs. Means are rounded to whole tokens. `mix` computes at least one token.
@@ -102,17 +102,17 @@ private:
     std::function<T(std::size_t)> value_;
 };
 
-/// What a pass takes beside W: D − W or P − W, on a grid.
+/// What a pass takes in addition to W: D − W or P − W, on a grid.
 ///
-/// Of the GPU's work in it, A, as much is hidden as the GPU waits for the host in W, w; but the part takes no less than H, which is that of
-/// the smallest pass: where the host is slower, its own work for it.
+/// Of the GPU's work in it, A, as much is hidden as the GPU waits for the CPU in W, w; but the part takes no less than H, which is that of
+/// the smallest pass; if the CPU is slower, its time for that pass.
 ///
 ///     part = max(A − w, H) + rest
 ///
 /// A is smooth in all sizes, where the part itself has a kink between two points of the grid; `rest` is small.
 struct StepPart {
     OnDemand<double> log_work;  ///< log of A in seconds
-    OnDemand<double> rest;      ///< seconds; empty where the host issues whole passes: the part is A then
+    OnDemand<double> rest;      ///< seconds; empty where the CPU issues whole passes: the part is A then
     Seconds host;               ///< H
 };
 
@@ -120,14 +120,14 @@ struct StepPart {
 /// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are. Points are
 /// computed when a step first needs them: one thread at a time reads a table.
 struct StepTable {
-    OnDemand<Seconds> body;                ///< W without logits, by rows
-    OnDemand<Seconds> head;                ///< logits and sampling, by sequences
-    OnDemand<Seconds> waiting;             ///< w: of the GPU for the host in `body`, by rows; empty where the host issues whole passes
-    LogAxis decodes, context;              ///< of `decode`
-    LogAxis prompts, tokens, past;         ///< of `prompt`; `tokens` of one sequence
-    LogAxis encoded;                       ///< of `vision_part`; empty without a vision part
-    StepPart decode;                       ///< [decodes, context]
-    std::optional<StepPart> joint_decode;  ///< the same of D'; absent where engines have a kernel for decodes alone
+    OnDemand<Seconds> body;         ///< W without logits, by rows
+    OnDemand<Seconds> head;         ///< logits and sampling, by sequences
+    OnDemand<Seconds> waiting;      ///< w: time that the GPU waits for the CPU in `body`, by rows; empty if the CPU launches whole passes
+    LogAxis decodes, context;       ///< of `decode`
+    LogAxis prompts, tokens, past;  ///< of `prompt`; `tokens` of one sequence
+    LogAxis encoded;                ///< of `vision_part`; empty without a vision part
+    StepPart decode;                ///< [decodes, context]
+    std::optional<StepPart> joint_decode;  ///< the same for D'; absent where engines have a kernel for decodes alone
     StepPart prompt;                       ///< [prompts, tokens, past]
     Seconds prompt_floor;                  ///< F
     OnDemand<double> vision_part;          ///< log of V in seconds, [encoded]

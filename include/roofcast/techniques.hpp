@@ -1,5 +1,5 @@
 #pragma once
-/// Ways of running a transformer beyond one plain pass after another: cached prefixes, chunked prefill, paged KV cache, weights held by the
+/// Ways to run a transformer beyond one plain pass after another: cached prefixes, chunked prefill, paged KV cache, weights held by the
 /// host, speculative decoding. As initialized, all are off. Equations: docs/model/serving.md.
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Speculation {
 };
 
 struct Techniques {
-    double cached_prefix = 0;        ///< share of the text prompt whose keys and values are in the cache already; [0, 1)
+    double cached_prefix = 0;        ///< fraction of the text prompt whose keys and values are in the cache already; [0, 1)
     std::int64_t prefill_chunk = 0;  ///< tokens of a sequence in one pass of prefill; 0: the whole prompt
     std::int64_t kv_block = 1;       ///< tokens in a block of the KV cache; every sequence takes whole blocks
-    double offload = 0;              ///< share of every layer's weights that lies in host memory; [0, 1]
+    double offload = 0;              ///< fraction of every layer's weights that lies in host memory; [0, 1]
     std::optional<Speculation> speculation;
 
     [[nodiscard]] bool any() const {

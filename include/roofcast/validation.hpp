@@ -1,5 +1,5 @@
 #pragma once
-/// How far off predictions are: errors of single rows, summaries by group, and a physics check of the measurements themselves.
+/// Accuracy of predictions: errors of single rows, summaries by group, and a physics check of the measurements themselves.
 ///
 /// Vocabulary (all in percent): APE = |predicted − measured| / measured; MAPE is its mean; accuracy = 100 − MAPE; bias = median of
 /// predicted / measured − 1. Percentiles interpolate linearly between order statistics.
@@ -32,7 +32,7 @@ struct AccuracySummary {
     double mape_percent = 0, median_ape_percent = 0, p90_ape_percent = 0, bias_percent = 0, accuracy_percent = 0;
 };
 
-/// Of pairs of equal index; measured values are positive. No rows: all figures are NaN.
+/// Summary of pairs of equal index. Measured values must be positive. Without rows, all figures are NaN.
 AccuracySummary summarize(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 /// Excellent ≥ 95, good ≥ 90, fair ≥ 80, below that needs improvement.
@@ -42,8 +42,8 @@ std::string_view name(Band b);
 
 // ---- physics check --------------------------------------------------------------------------------------------------------------
 
-/// Share by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
-/// boards run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
+/// Fraction by which a measurement may beat the data sheet before it is called impossible. Data sheets state a guaranteed boost clock;
+/// GPUs run above it: 5 % on a Tesla P4 (1114 against 1063 MHz), 8 % on a GeForce RTX 4090 (2.73 against 2.52 GHz).
 inline constexpr double impossible_margin = 0.10;
 
 /// Whether a measured figure is beyond `limit`, of the same unit, by more than impossible_margin: a time below it, a rate or a size above.
@@ -52,60 +52,60 @@ bool is_impossible(double measured, double limit, Metric metric);
 /// Whether the measured time is below (1 − impossible_margin) × physical_floor.
 bool is_impossible(const KernelRow& row, const GpuProfile& gpu);
 
-// ---- host launch cost -----------------------------------------------------------------------------------------------------------
+// ---- launch overhead -----------------------------------------------------------------------------------------------------------
 
-/// How a host's loop loads the board, whose power control looks at means over some milliseconds.
+/// Load of a benchmark loop on the GPU, whose power control averages over milliseconds.
 struct PowerLoad {
-    double share = 1;        ///< of the time that power takes under sustained load on signed operands, with the loop's own ones
-    Seconds burst;           ///< of each call that runs at full clock, as the loop ends before the limit takes hold; 0: none
-    Seconds pause;           ///< before each call, in which the board draws little; 0: it is busy throughout
-    double least_share = 0;  ///< of `share` that short calls take all the same: what a board draws for a moment is limited too
+    double fraction = 1;        ///< throttling with the loop's operands over that under sustained load on signed operands
+    Seconds burst;              ///< part of each call at full clock, before the power limit acts; 0: none
+    Seconds pause;              ///< idle time before each call; 0: the GPU is always busy
+    double least_fraction = 0;  ///< least part of `fraction` for short calls
 };
 
-/// What the host adds to rows that were measured with `launch = included`, in a loop of single calls:
+/// Launch overhead of rows measured with `launch = included` in a loop of single calls:
 /// measured = max(floor, kernel + around).
 struct HostLaunch {
-    Seconds floor;   ///< time that the host needs for a call: shorter kernels hide behind it
-    Seconds around;  ///< between the events and the kernel's start and end, seen on kernels of any length
+    Seconds floor;   ///< CPU time per call, which hides shorter kernels
+    Seconds around;  ///< time between the events and the kernel's start and end
     PowerLoad power = {};
 };
 using HostLaunchModel = std::function<HostLaunch(const KernelRow&)>;
 
-/// Time that such a loop shows for a kernel of this length.
+/// Time that such a loop measures for a kernel of this length.
 Seconds with_launch(Seconds kernel, const HostLaunch& host);
 
-/// The same of a predicted kernel, which power takes as much time as the loop's load on the board leaves: `burst` of each call runs
+/// The same for a predicted kernel, which power takes as much time as the loop's load on the GPU leaves: `burst` of each call runs
 /// unthrottled, the rest at the throttled speed.
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host);
 
 struct HostDescriptions;
-/// What is known of the machines and sources that measured: `software/hosts.toml`. Null: nothing.
+/// Known machines and sources of measurements: `software/hosts.toml`. Null: nothing.
 using MeasuringHosts = std::shared_ptr<const HostDescriptions>;
 /// Throws Error.
 MeasuringHosts load_measuring_hosts(const std::filesystem::path& file);
 
-/// Of the host that stands for the row's source, launch, weights and GPU, the closest: one that names the weights' format, else one that
-/// names the GPU, else one for any; without one nothing is added.
+/// Launch overhead of the measuring host that matches the row's source, launch, weights and GPU. A host for the weight format precedes
+/// one for the GPU, and that one for any GPU. Without a match nothing is added.
 HostLaunch host_launch(const MeasuringHosts& hosts, const KernelRow& row);
 
 /// The GPU of a row, by its id; nullptr: not known.
 using GpuOfRow = std::function<const GpuProfile*(const std::string& id)>;
 
 /// Finds what the names in rows stand for, once for rows as they were read: the callers of their kernels by `software`, how their hosts
-/// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of products where a source has
+/// measured (cold rows as rotated or repeated, ungrouped attention as unsplit, experts as ungated, n and k of GEMMs where a source has
 /// them the other way round), the families of their kernels and the libraries of their all-reduces. GEMMs whose family's times hold the
 /// quantizing of activations are marked as quantizing. Rows of a GPU that is not known may be of families for any architecture.
 void mark_rows(const SoftwareStacks& software, const MeasuringHosts& hosts, std::vector<KernelRow>& rows, const GpuOfRow& gpu = {});
 
 // ---- judging rows ---------------------------------------------------------------------------------------------------------------
 
-/// What a predicted time is made of: sums over kernels and passes, each kernel's before they overlap.
+/// Terms of a predicted time: sums over kernels and passes, before overlap.
 struct PredictedTerms {
     Seconds compute, dram, l2;
-    Seconds launch;  ///< latency on the device
+    Seconds launch;  ///< latency on the GPU
     Seconds power, communication;
-    std::optional<Seconds> host{};  ///< issuing; none for kernels
-    std::string bound{};            ///< where most of the time goes: compute, dram, l2, latency, power, communication or host
+    std::optional<Seconds> host{};  ///< launch time of the CPU; absent for kernels
+    std::string bound{};            ///< largest part of the time: compute, dram, l2, latency, power, communication or host
 
     void add(const KernelCost& kernel, double runs);
 };
@@ -136,7 +136,7 @@ using ModelPlanner = std::function<RowModel(const ModelRow&, const Gpu&)>;
 /// Plans models as `model_predictor` predicts them.
 ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts = {});
 
-/// What judging needs besides the rows.
+/// Inputs of `judge` in addition to the rows.
 struct Predictors {
     std::function<const Gpu*(const std::string& id)> gpu;  ///< nullptr when unknown; the GPU outlives the call
     HostLaunchModel host_launch;                           ///< empty: nothing is added
@@ -154,7 +154,7 @@ struct JudgedRow {
     [[nodiscard]] double ape_percent() const;
 };
 
-/// A measurement that beats physics.
+/// A measurement that exceeds physical limits.
 struct ImpossibleRow {
     bool is_model = false;
     std::size_t index = 0;  ///< into Measurements::models or ::kernels
@@ -202,13 +202,13 @@ GroupKey parse_group_key(std::string_view text);
 struct AccuracyGroup {
     std::vector<std::string> values;           ///< by key
     AccuracySummary ours, roofline;            ///< roofline of the rows that have one
-    std::optional<double> coverage_percent{};  ///< share of the rows with an interval that lie inside it
+    std::optional<double> coverage_percent{};  ///< fraction of the rows with an interval that lie inside it
 };
 
 /// Groups in the order of their values.
 std::vector<AccuracyGroup> group_by(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& keys);
 
-/// Of all judged rows.
+/// Accuracy of all judged rows.
 AccuracyGroup overall(const Validation& validation);
 
 /// Indices into `validation.rows` of the `count` rows with the largest APE, largest first.

@@ -21,7 +21,7 @@ struct Published {
     std::optional<double> gmacs;       ///< 1e9 multiply-adds of one forward pass at the default input
     std::optional<double> gflops;      ///< 1e9 FLOPs, where the source counts those
     double parameters_rounding = 0;    ///< half a unit of the last digit that the source prints, where that is more than 1 %
-    double macs_rounding = 0;          ///< the same of `gmacs` or `gflops`, in their unit
+    double macs_rounding = 0;          ///< the same for `gmacs` or `gflops`, in their unit
     std::int64_t image_size = 0;       ///< that `gmacs` or `gflops` are for; 0: the model's default
     std::string source;
 };
@@ -79,7 +79,7 @@ struct TransformerXl {
     std::int64_t segment = 64;           ///< tokens of one pass, when the run names none
     std::int64_t memory = 0;             ///< tokens before them that are attended to
     std::vector<std::int64_t> clusters;  ///< first words of the clusters of the adaptive softmax after the most frequent one
-    std::int64_t divisor = 1;            ///< each cluster's embeddings are so many times narrower than those of the one before
+    std::int64_t divisor = 1;            ///< each cluster's embeddings are this many times narrower than those of the one before
 };
 
 /// Vision transformer.
@@ -131,7 +131,7 @@ struct VisionLanguage {
     bool projector_bias = true;
     bool projector_norm = true;  ///< of the tower's output
     bool pooled = false;         ///< patches are merged to their mean, not side by side
-    std::int64_t deepstack = 0;  ///< outputs of so many layers within are merged and projected, too (Qwen3-VL)
+    std::int64_t deepstack = 0;  ///< outputs of this many layers within are merged and projected, too (Qwen3-VL)
 };
 
 /// Groups of channels that group norms of diffusion models normalize over.
@@ -146,7 +146,7 @@ struct Denoiser {
     std::vector<std::int64_t> heads;          ///< of a level's transformers
     std::int64_t blocks = 2;                  ///< residual blocks of a level on the way down; one more on the way up
     std::int64_t context = 768, tokens = 77;  ///< width and length of the text
-    std::int64_t conditions = 0;              ///< width of a vector that the time embedding takes in beside the time; 0: none
+    std::int64_t conditions = 0;              ///< width of a vector that the time embedding receives in addition to the time; 0: none
     bool linear_projections = false;          ///< into and out of transformers; else 1×1 convolutions
     bool control = false;                     ///< ControlNet: a copy of the way down that reads an image
 };
@@ -170,7 +170,7 @@ struct Diffusion {
     std::vector<Encoder> texts;
 };
 
-/// Of each figure of a `Summary`: beyond any model.
+/// Largest figure of a `Summary`: beyond any model.
 inline constexpr double largest_total = 1e9;
 
 /// What published tables give when the architecture is not shipped.

@@ -82,7 +82,7 @@ Field contestants_of(const std::vector<BenchSeries>& series, const std::vector<s
     return field;
 }
 
-/// What becomes of a key that contestants are not told apart by.
+/// What becomes of a key that contestants are not distinguished by.
 struct KeyUse {
     bool must_match = false, differs = false;
 };
@@ -233,7 +233,7 @@ BenchComparison compare(const std::vector<BenchSeries>& series, const std::vecto
     require_known(series, keys);
     const Field field = contestants_of(series, keys);
     if (field.names.size() < 2)
-        throw Error({.what = "nothing to compare: there is one contestant only",
+        throw Error({.what = "nothing to compare: there is only one contestant",
                      .found = field.names.empty() ? "" : field.names.front(),
                      .expected = fmt::format("two or more values of {}", fmt::join(keys, ", "))});
     const Matcher matcher(field, keys);
@@ -251,9 +251,9 @@ BenchComparison compare(const std::vector<BenchSeries>& series, const std::vecto
     }
     if (result.works.empty())
         throw Error(
-            {.what = "the contestants did no work in common",
+            {.what = "the contestants have no work in common",
              .found = fmt::format("{} and {}", described(field.members[0].front()->work), described(field.members[1].front()->work)),
-             .suggestion = "`keys` names what tells them apart"});
+             .suggestion = "set `keys` to the labels that distinguish them"});
     result.summaries = summaries_of(result.works, result.contestants.size());
     return result;
 }

@@ -32,7 +32,7 @@ void read_device_table(const BenchTable& table, const BenchSource& source) {
         const BenchRecord& row = table[r];
         const auto value = row.fields.size() == header.fields.size() ? figure(header, row, "value") : std::nullopt;
         if (!value) {
-            source.skip(row.line, "no value, or not as many fields as the header");
+            source.skip(row.line, "no value, or the number of fields differs from the header");
             continue;
         }
         BenchSeries series;

@@ -21,7 +21,7 @@ JsonField JsonField::at(std::size_t i) const {
 }
 
 std::optional<JsonField> JsonField::member_if(std::string_view key) const {
-    if (!value_->is_object()) fail("this is no object", fmt::format("an object with '{}'", key));
+    if (!value_->is_object()) fail("this is not an object", fmt::format("an object with '{}'", key));
     const auto found = value_->find(std::string(key));
     if (found == value_->end() || found->is_null()) return std::nullopt;
     return JsonField(*found, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
@@ -35,13 +35,13 @@ JsonField JsonField::member(std::string_view key) const {
 
 JsonField JsonField::list(std::string_view key) const {
     JsonField found = member(key);
-    if (!found.value_->is_array()) found.fail("this is no list", "a list");
+    if (!found.value_->is_array()) found.fail("this is not a list", "a list");
     return found;
 }
 
 std::string JsonField::text(std::string_view key) const {
     const JsonField found = member(key);
-    if (!found.value_->is_string()) found.fail("this is no text", "text in quotes");
+    if (!found.value_->is_string()) found.fail("this is not a string", "a quoted string");
     return found.value_->get<std::string>();
 }
 
@@ -49,7 +49,7 @@ double JsonField::as_number() const {
     std::optional<double> number;
     if (value_->is_number()) number = value_->get<double>();
     if (value_->is_string()) number = parsed_number(value_->get<std::string>());
-    if (!number || !std::isfinite(*number)) fail("this is no finite number", "a number");
+    if (!number || !std::isfinite(*number)) fail("this is not a finite number", "a number");
     return *number;
 }
 
@@ -71,7 +71,7 @@ std::string JsonField::text_or(std::string_view key, std::string_view otherwise)
 std::vector<double> JsonField::numbers_if(std::string_view key) const {
     const auto found = member_if(key);
     if (!found) return {};
-    if (!found->value_->is_array()) found->fail("this is no list", "a list of numbers");
+    if (!found->value_->is_array()) found->fail("this is not a list", "a list of numbers");
     std::vector<double> numbers;
     for (std::size_t i = 0; i < found->size(); ++i) numbers.push_back(found->at(i).as_number());
     return numbers;

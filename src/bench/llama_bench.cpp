@@ -96,7 +96,7 @@ void read_llama_bench_table(const BenchTable& table, const BenchSource& source) 
         };
         const auto mean = parsed_number(field("avg_ts"));
         if (!mean || row.fields.size() != header.fields.size()) {
-            source.skip(row.line, mean ? "the row has not as many fields as the header" : "avg_ts is no number: " + field("avg_ts"));
+            source.skip(row.line, mean ? "the number of fields differs from the header" : "avg_ts is not a number: " + field("avg_ts"));
             continue;
         }
         BenchSeries series = described_series(field);

@@ -30,7 +30,7 @@ void add_labels(const Row& row, BenchSeries& series) {
     }
 }
 
-/// The row's own figures. Where a mean stands beside it, the measured value is a median.
+/// The row's own figures. If the row also has a mean, the measured value is a median.
 SampleStatistics row_statistics(const Row& row, double measured) {
     const bool model = row.text(MeasuredColumn::op).empty();
     const auto figure = [&](MeasuredColumn kernel, MeasuredColumn of_model) { return row.number_if(model ? of_model : kernel); };
@@ -87,7 +87,7 @@ MeasurementSeries::~MeasurementSeries() = default;
 
 void MeasurementSeries::add(const CsvRecord& record) {
     const std::vector<MeasuredColumn>& columns = groups_->columns;
-    if (record.fields.size() != columns.size()) return source_.skip(record.line, "the row has not as many fields as the header");
+    if (record.fields.size() != columns.size()) return source_.skip(record.line, "the number of fields differs from the header");
     try {
         Row row;
         for (std::size_t c = 0; c < columns.size(); ++c) row.set(columns[c], record.fields[c]);

@@ -125,7 +125,7 @@ void read_nvbench_table(const BenchTable& table, const BenchSource& source) {
     for (std::size_t r = 1; r < table.size(); ++r) {
         const BenchRecord& row = table[r];
         if (row.fields.size() != header.fields.size()) {
-            source.skip(row.line, "the row has not as many fields as the header");
+            source.skip(row.line, "the number of fields differs from the header");
             continue;
         }
         const Labels work = axes_of(header, row, device + 1, *skipped);

@@ -21,7 +21,7 @@ namespace roofcast {
 
 namespace {
 
-/// Of what a fit to rows of `gpus` says.
+/// Provenance of a fit to rows of the input's GPUs.
 Provenance provenance_of_fit(const CalibrationInput& input) {
     const std::vector<GpuProfile>& gpus = input.gpus;
     if (input.prior) return Provenance::user_fit;
@@ -70,7 +70,7 @@ public:
             if (!judged_.back().held_out) training_.push_back(&sample);
         }
         if (training_.empty()) throw nothing_to_fit();
-        told_ = told_by_kernels(input_, training_);
+        identified_ = identified_by_kernels(input_, training_);
         few_ = few_rows(input_, training_);
     }
 
@@ -110,7 +110,8 @@ private:
         const std::vector<Split> splits = cross_validation(input_, options_, fold);
         in_parallel(1 + splits.size(), [&](std::size_t job) {
             if (job == 0) {
-                full_ = session.fit(input_, training_, "fit", {.start = &start_.values, .stages = stages_, .few = few_, .told = told_});
+                full_ = session.fit(input_, training_, "fit",
+                                    {.start = &start_.values, .stages = stages_, .few = few_, .identified = identified_});
             } else {
                 cross_validate(session, splits[job - 1]);
             }
@@ -139,7 +140,8 @@ private:
         }
         if (seen.empty() || seen.size() == training_.size()) return;
         const CostParameters start = split.gpu ? start_left_out(*split.gpu, session) : start_.values;
-        const StagedFit fit = session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .few = few_, .told = told_});
+        const StagedFit fit =
+            session.fit(input_, seen, split.activity, {.start = &start, .stages = stages_, .few = few_, .identified = identified_});
         const Bench bench(input_, fit.parameters);
         // Every row is unseen in one split of a kind only, so that threads write to different places.
         for (Judged& j : judged_) {
@@ -260,7 +262,7 @@ private:
     ParameterSet start_;  ///< of the fit and its folds
     std::vector<Judged> judged_;
     Samples training_;
-    std::set<std::size_t> told_;              ///< by kernels among the training rows
+    std::set<std::size_t> identified_;        ///< by kernels among the training rows
     std::set<std::string, std::less<>> few_;  ///< stages with few of these
     std::map<std::string, int> folds_;        ///< of groups, where they are dealt out; empty: drawn
     StagedFit full_;

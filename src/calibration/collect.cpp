@@ -51,7 +51,7 @@ std::string objection(const KernelRow& row, const Gpu& gpu) {
                            physical_floor(row.op, gpu.profile).in(us));
     }
     try {
-        if (const auto precision = matrix_precision(row.op)) require_precision(gpu.profile, *precision);
+        if (const auto precision = gemm_precision(row.op)) require_precision(gpu.profile, *precision);
         const KernelCost cost = predicted_cost(row, gpu);
         if (cost.bound == Bound::unmodelled) return "no cost model for the operator";
         if (!(cost.total > 0 * s)) return "the cost model gives no time";
@@ -62,10 +62,10 @@ std::string objection(const KernelRow& row, const Gpu& gpu) {
 }
 
 std::string objection(const ModelRow& row) {
-    if (row.metric == Metric::memory_gb || is_of_start(row.metric) || row.metric == Metric::power_w) return "no time is measured";
-    if (row.phase == "train") return "training is not predicted";
-    if (row.served) return "a serving engine's scheduler decides as much as the GPU";
-    if (row.gpus > 1) return "several GPUs: their links decide as much as the GPUs";
+    if (row.metric == Metric::memory_gb || is_of_start(row.metric) || row.metric == Metric::power_w) return "the row has no measured time";
+    if (row.phase == "train") return "roofcast does not predict training";
+    if (row.served) return "serving rows depend on the engine's scheduler as much as on the GPU";
+    if (row.gpus > 1) return "multi-GPU rows depend on the links as much as on the GPUs";
     return {};
 }
 

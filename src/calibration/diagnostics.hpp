@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-/// Standard errors above this share of a parameter's range mean that the data do not identify it.
+/// Standard errors above this fraction of a parameter's range mean that the data do not identify it.
 inline constexpr double identifiable_error = 0.25;
 /// Points of MAPE within which a parameter's values count as equally good.
 inline constexpr double plateau_points = 0.1;
@@ -18,7 +18,7 @@ struct StageDiagnosis {
     std::vector<double> singular_values;
 };
 
-/// Diagnoses `outcome` at the parameters of `bench`, one parameter beside the other. `start`: values before the fit.
+/// Diagnoses `outcome` at the parameters of `bench`, one parameter at a time. `start`: values before the fit.
 ///
 /// With the relative errors e of the loss, J = ∂eᵢ/∂uⱼ by central differences, W the say of a row in the loss (mean 1) times its robust
 /// weight (1 + (e/δ)²)^-½ and σ² = eᵀWe / (n − p), the covariance is σ² (JᵀWJ)⁻¹: the pull towards start values is left out. Directions

@@ -69,8 +69,8 @@ int fold_of(const std::string& group, int folds, std::uint64_t seed) {
     return std::min(folds - 1, static_cast<int>(group_draw(group, seed) * folds));
 }
 
-bool is_held_out(const std::string& group, double share, std::uint64_t seed) {
-    return group_draw(group, seed + holdout_salt) < share;
+bool is_held_out(const std::string& group, double fraction, std::uint64_t seed) {
+    return group_draw(group, seed + holdout_salt) < fraction;
 }
 
 }  // namespace roofcast

@@ -17,7 +17,7 @@ double group_draw(const std::string& group, std::uint64_t seed);
 /// The fold of a group, 0 to folds − 1.
 int fold_of(const std::string& group, int folds, std::uint64_t seed);
 
-/// Whether a group is among the `share` that no fit sees. Independent of the folds.
-bool is_held_out(const std::string& group, double share, std::uint64_t seed);
+/// Whether a group is among the `fraction` that no fit sees. Independent of the folds.
+bool is_held_out(const std::string& group, double fraction, std::uint64_t seed);
 
 }  // namespace roofcast

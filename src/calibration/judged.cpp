@@ -31,7 +31,7 @@ struct Pairs {
     }
 };
 
-struct Ways {
+struct RowGroup {
     Pairs start, fit, unseen, held_out, left_out;
 
     void add(const Judged& j) {
@@ -52,7 +52,7 @@ struct Ways {
     }
 };
 
-/// What accuracies are told apart by: operators as measured, prompt and decode attention, classes of whole models.
+/// What accuracies are distinguished by: operators as measured, prompt and decode attention, classes of whole models.
 std::string accuracy_class(const Sample& sample) {
     if (sample.kernel == nullptr) return interval_class(sample);
     const auto* attention = std::get_if<Attention>(&sample.kernel->op);
@@ -79,16 +79,16 @@ std::string interval_class(const Sample& sample) {
 }
 
 FitAccuracy overall_accuracy(const std::vector<Judged>& judged) {
-    Ways all;
+    RowGroup all;
     for (const Judged& j : judged) all.add(j);
     return all.accuracy({}, {}, {});
 }
 
 std::vector<FitAccuracy> accuracy_by_group(const std::vector<Judged>& judged, const std::vector<GpuProfile>& gpus) {
-    std::map<std::tuple<std::string, std::string, std::string>, Ways> groups;
+    std::map<std::tuple<std::string, std::string, std::string>, RowGroup> groups;
     for (const Judged& j : judged) groups[{gpus[j.sample->gpu].id, accuracy_class(*j.sample), j.sample->precision()}].add(j);
     std::vector<FitAccuracy> result;
-    for (const auto& [key, ways] : groups) result.push_back(ways.accuracy(std::get<0>(key), std::get<1>(key), std::get<2>(key)));
+    for (const auto& [key, group] : groups) result.push_back(group.accuracy(std::get<0>(key), std::get<1>(key), std::get<2>(key)));
     return result;
 }
 

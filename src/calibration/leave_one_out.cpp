@@ -13,7 +13,7 @@ namespace roofcast {
 
 std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const CalibrationOptions& options, bool by_architecture) {
     if (options.holdout > 0)
-        throw Error({.what = "every row of the GPU left out is held out",
+        throw Error({.what = "leave-one-GPU-out already holds out every row of the omitted GPU",
                      .key = "holdout",
                      .found = fmt::format("{}", options.holdout),
                      .suggestion = "leave it out"});
@@ -26,11 +26,12 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         all.push_back(&sample);
     }
     if (with_rows.size() < 2)
-        throw Error({.what = "leaving one GPU out needs rows of at least two", .key = "gpu", .expected = "several GPUs with measurements"});
+        throw Error(
+            {.what = "leave-one-GPU-out needs rows of at least two GPUs", .key = "gpu", .expected = "several GPUs with measurements"});
     const auto belongs = [&](std::size_t gpu, std::size_t left_out) {
         return gpu == left_out || (by_architecture && input.gpus[gpu].architecture == input.gpus[left_out].architecture);
     };
-    const std::set<std::size_t> told = told_by_kernels(input, all);
+    const std::set<std::size_t> identified = identified_by_kernels(input, all);
     const std::vector<std::size_t> order(with_rows.begin(), with_rows.end());
     std::vector<LeftOutGpu> results(order.size());
     in_parallel(order.size(), [&](std::size_t job) {
@@ -52,7 +53,8 @@ std::vector<LeftOutGpu> leave_one_out(const CalibrationInput& input, const Calib
         const CostParameters from = start_without(
             input, [&](const GpuProfile& g) { return g.id == without.id || (by_architecture && g.architecture == without.architecture); },
             session);
-        const StagedFit fit = session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .told = told});
+        const StagedFit fit =
+            session.fit(input, seen, "without " + result.gpu, {.start = &from, .stages = options.stages, .identified = identified});
         const Bench start(input, from), fitted(input, fit.parameters);
         for (Judged& j : judged) {
             j.start = start.predicted(*j.sample);

@@ -34,7 +34,7 @@ StageRecords stage_records(const toml::table& document, const std::string& file)
     return records;
 }
 
-/// The standard error that a fit file states beside a parameter.
+/// The standard error that a fit file states for a parameter.
 std::optional<double> standard_error(const toml::table& document, const std::string& parameter) {
     toml::node_view<const toml::node> node{document};
     for (std::size_t begin = 0; begin <= parameter.size();) {

@@ -161,12 +161,12 @@ std::vector<RejectedStage> factors_by_chance(const StagedFit& fit, const PriorFi
         for (const Sample* row : stage.rows) models.insert(row->model != nullptr ? row->model->model : "");
         if (size < clear_errors * error) {
             rejected.push_back(
-                {stage.summary.name, fmt::format("stage {} not kept: a factor of {:.2f} with an error of {:.0f} % may be chance",
+                {stage.summary.name, fmt::format("stage {} not kept: the factor {:.2f} is not significant (standard error {:.0f} %)",
                                                  stage.summary.name, factor, 100 * error)});
         } else if (is_of_machine(*stage.stage) && models.size() == 1 && size < clear_factor) {
             rejected.push_back(
-                {stage.summary.name, fmt::format("stage {} not kept: one model alone does not tell a factor of {:.2f} of the "
-                                                 "machine from one of that model",
+                {stage.summary.name, fmt::format("stage {} not kept: a single model cannot separate a machine factor of {:.2f} "
+                                                 "from an error of that model",
                                                  stage.summary.name, factor)});
         }
     }

@@ -84,7 +84,7 @@ double mape_percent(const std::vector<double>& log_ratios) {
 
 Samples thinned(const Samples& rows, std::size_t count, std::uint64_t seed) {
     if (rows.size() <= count) return rows;
-    // Rows of one group are told apart by their place in the file, so that one shape measured often does not crowd out others.
+    // Rows of one group are distinguished by their place in the file, so that one shape measured often does not crowd out others.
     std::vector<std::pair<double, std::size_t>> draws;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Origin& origin = rows[i]->origin();

@@ -18,7 +18,7 @@ struct Sample {
     std::size_t caller = 0;  ///< of a kernel row, into `callers_of`
     HostLaunch host;
     std::string group;        ///< rows of equal group are never split between fit and judgement
-    bool host_bound = false;  ///< measured at the host's pace: bounds the kernel's time from above only
+    bool host_bound = false;  ///< launch-bound: only an upper bound of the kernel's time
     [[nodiscard]] const Origin& origin() const { return kernel != nullptr ? kernel->origin : model->origin; }
     [[nodiscard]] double measured() const { return kernel != nullptr ? kernel->latency.in(us) : model->value; }
     [[nodiscard]] std::string op() const { return kernel != nullptr ? kernel->op_name : "model"; }
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] double predicted(const Sample& sample) const;
     /// ln(predicted / measured) as judged.
     [[nodiscard]] double log_ratio(const Sample& sample) const;
-    /// The same as the loss sees it: of a host-bound row, only what its kernel alone exceeds the measurement by.
+    /// The same as the loss sees it: of a launch-bound row, only what its kernel alone exceeds the measurement by.
     [[nodiscard]] double fit_residual(const Sample& sample) const;
 
 private:

@@ -15,7 +15,7 @@ constexpr std::int64_t evaluations_between_reports = 50;
 void require_valid(const CalibrationOptions& options) {
     if (options.holdout < 0 || options.holdout >= 1)
         throw Error(
-            {.what = "not a share of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
+            {.what = "not a fraction of rows", .key = "holdout", .found = fmt::format("{}", options.holdout), .expected = "0 to below 1"});
     const auto known = stage_names();
     for (const auto& name : options.stages) {
         if (std::find(known.begin(), known.end(), name) == known.end())

@@ -31,8 +31,7 @@ double squared_noise_ratio(double noise, double noise_before) {
     return ratio * ratio;
 }
 
-/// Of ln f: like the square of errors of `factor_pull` rows near 1, and hardly more for 2.2 than for 1.2, as the Cauchy distribution has
-/// it.
+/// Loss of a factor in ln f: quadratic near 1 with the weight of `factor_pull` rows, and nearly flat beyond, as for a Cauchy prior.
 double pull_of_factor(double factor) {
     const double x = std::log(factor) / factor_spread;
     return factor_pull * factor_spread * factor_spread / 2 * std::log1p(x * x);

@@ -7,7 +7,7 @@
 
 namespace roofcast {
 
-// Start values weigh as much as so many rows:
+// Start values weigh as much as this many rows:
 inline constexpr double kernel_pull = 3;  ///< among kernels of one GPU, of which those of a library and kind of shape err alike
 inline constexpr double firm_pull = 30;   ///< where whole sets of rows err alike: models by some 30 %, in all rows of a model and engine;
                                           ///< GPUs that share parameters, in all rows of one

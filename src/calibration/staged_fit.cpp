@@ -78,12 +78,12 @@ Samples rows_of(const Stage& stage, const CalibrationInput& input, const Samples
 
 /// Models of several GPUs differ by their software more than the GPUs do: they complete what kernels of these GPUs tell and do not stand
 /// in for them where kernels of others do.
-bool only_other_kernels_tell(const CalibrationInput& input, const std::set<std::size_t>& told) {
-    return input.gpus.size() > 1 && told.empty() && !input.pool.empty();
+bool only_other_kernels_identify(const CalibrationInput& input, const std::set<std::size_t>& identified) {
+    return input.gpus.size() > 1 && identified.empty() && !input.pool.empty();
 }
 
 /// Whether kernels of the architecture, where these GPUs have none, tell a parameter.
-bool told_by_kin(const CalibrationInput& input, std::size_t spec) {
+bool identified_by_relatives(const CalibrationInput& input, std::size_t spec) {
     return input.architecture && input.architecture->provenance[spec] == Provenance::architecture_fit;
 }
 
@@ -91,8 +91,8 @@ bool among(const std::vector<std::string>& names, const Stage& stage) {
     return names.empty() || std::find(names.begin(), names.end(), stage.name) != names.end();
 }
 
-/// Whether the fit has the stage at all: whole models tell a machine's factor only beside a fit that it refines, and where that one is of
-/// the GPU, whose kernels told it, they tell nothing else.
+/// Whether the fit has the stage at all: whole models tell a machine's factor only in addition to a fit that it refines, and where that one
+/// is of the GPU, whose kernels told it, they tell nothing else.
 bool applies(const Stage& stage, const CalibrationInput& input) {
     if (is_of_machine(stage)) return input.prior.has_value();
     return !stage.of_models || !input.prior || !input.prior->of_gpu;
@@ -125,18 +125,18 @@ Samples coarse(const StageOutcome& outcome, std::uint64_t seed) {
     return thinned(outcome.rows, outcome.stage->of_models ? coarse_model_rows : coarse_rows, seed);
 }
 
-std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows) {
-    std::set<std::size_t> told;
+std::set<std::size_t> identified_by_kernels(const CalibrationInput& input, const Samples& rows) {
+    std::set<std::size_t> identified;
     for (const Stage& stage : stages()) {
         if (is_of_machine(stage) || rows_of(stage, input, rows).empty()) continue;
         const std::vector<std::size_t> own = open_parameters(stage.parameters, {});
-        told.insert(own.begin(), own.end());
+        identified.insert(own.begin(), own.end());
     }
     // Attention runs in kernels of the engine, so that models of one do not tell how another's run.
-    for (const std::size_t i : open_parameters({"attention."}, told)) {
-        if (told_by_kin(input, i)) told.insert(i);
+    for (const std::size_t i : open_parameters({"attention."}, identified)) {
+        if (identified_by_relatives(input, i)) identified.insert(i);
     }
-    return told;
+    return identified;
 }
 
 std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const Samples& rows) {
@@ -152,7 +152,7 @@ ParameterSet start_values(const CalibrationInput& input, const std::vector<Sampl
     ParameterSet start = input.start;
     if (!input.architecture) return start;
     const Bench bench(input, start.values);
-    std::set<std::size_t> told;
+    std::set<std::size_t> identified;
     for (const Stage& stage : stages()) {
         if (stage.of_models) continue;
         Samples kernels;
@@ -160,10 +160,10 @@ ParameterSet start_values(const CalibrationInput& input, const std::vector<Sampl
             if (stage.takes(row, input.gpus[row.gpu])) kernels.push_back(&row);
         }
         const std::vector<std::size_t> own = parameters_that_any_needs(bench, kernels, open_parameters(stage.parameters, {}));
-        told.insert(own.begin(), own.end());
+        identified.insert(own.begin(), own.end());
     }
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
-        if (told.contains(i)) continue;
+        if (identified.contains(i)) continue;
         const ParameterSpec& spec = parameter_specs()[i];
         spec.set(start.values, spec.get(input.architecture->values));
         start.provenance[i] = input.architecture->provenance[i];
@@ -180,8 +180,8 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
         const bool kept = among(with.stages, stage);
         if (!applies(stage, input) || (!kept && !among(with.options->stages, stage))) continue;
         if (stage.of_models && with.options->stages.empty()) {
-            if (only_other_kernels_tell(input, with.told)) continue;
-            settled.insert(with.told.begin(), with.told.end());
+            if (only_other_kernels_identify(input, with.identified)) continue;
+            settled.insert(with.identified.begin(), with.identified.end());
         }
         const bool few_serve = input.prior && (!stage.of_models || is_of_machine(stage));
         Samples taken = rows_of(stage, input, rows, few_serve ? 1 : rows_for_a_stage);

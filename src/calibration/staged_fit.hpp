@@ -43,7 +43,7 @@ struct StagedFitOptions {
     const CostParameters* start = nullptr;  ///< where the search starts and what the pull is towards
     std::vector<std::string> stages{};      ///< empty: all; what stages that are not here but among the options' would fit stays as it is
     std::set<std::string, std::less<>> few{};   ///< stages of which only the time factor is fitted
-    std::set<std::size_t> told{};               ///< by kernels of the whole fit: models do not move these, whichever rows are left out
+    std::set<std::size_t> identified{};         ///< by kernels of the whole fit: models do not move these, whichever rows are left out
     SolverOptions solver{};                     ///< its search and limits are set here by the stage and its number of parameters
     std::function<void(const Stage&)> begin{};  ///< told before each stage; may be empty
 };
@@ -53,7 +53,7 @@ StagedFit fit_stages(const CalibrationInput& input, const Samples& rows, const S
 
 /// Indices of the parameters of the stages that `rows` have kernels enough for, and those of attention that kernels of other GPUs of the
 /// architecture told.
-std::set<std::size_t> told_by_kernels(const CalibrationInput& input, const Samples& rows);
+std::set<std::size_t> identified_by_kernels(const CalibrationInput& input, const Samples& rows);
 
 /// Stages of kernels with fewer rows than a stage needs, where the fit refines another one: these teach a time factor.
 std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const Samples& rows);
@@ -62,7 +62,7 @@ std::set<std::string, std::less<>> few_rows(const CalibrationInput& input, const
 /// architecture's fit, if any, in which these rows then had no part. Of a refinement: what it refines.
 ParameterSet start_values(const CalibrationInput& input, const std::vector<Sample>& rows);
 
-/// Of a stage's rows, those that a first look is taken at.
+/// Sample of a stage's rows for a first fit.
 Samples coarse(const StageOutcome& outcome, std::uint64_t seed);
 
 }  // namespace roofcast

@@ -19,12 +19,12 @@ bool is_one_of(const Sample& s, const GpuProfile&) {
 }
 
 template <MathUnit unit>
-bool is_product_on(const Sample& s, const GpuProfile& gpu) {
+bool is_gemm_on(const Sample& s, const GpuProfile& gpu) {
     const Gemm* g = op_of<Gemm>(s);
     return g != nullptr && !g->unpacks_weights() && gpu.math_unit(g->precision) == unit;
 }
 
-bool is_weight_only_product(const Sample& s, const GpuProfile&) {
+bool is_weight_only_gemm(const Sample& s, const GpuProfile&) {
     const Gemm* g = op_of<Gemm>(s);
     return g != nullptr && g->unpacks_weights();
 }
@@ -45,7 +45,7 @@ bool is_all_reduce_of_engine(const Sample& s, const GpuProfile& gpu) {
     return op != nullptr && s.kernel->library != nullptr && chosen_all_reduce(*op, *s.kernel->library, gpu) != nullptr;
 }
 
-/// Of prompts, or of updates of a state.
+/// Whether a sample is a recurrent layer over prompts, or an update of its state.
 template <class Recurrent, bool update>
 bool is_recurrent(const Sample& s, const GpuProfile&) {
     const Recurrent* op = op_of<Recurrent>(s);
@@ -68,17 +68,17 @@ bool is_model(const Sample& s, const GpuProfile&) {
 
 std::span<const Stage> stages() {
     // Whole models do not tell streaming and row-wise kernels from the software around them: these keep their values without kernel rows.
-    // DRAM energy cannot be told apart from the energy of arithmetic by times alone: it keeps its cited value.
+    // DRAM energy cannot be distinguished from the energy of arithmetic by times alone: it keeps its cited value.
     // Convolutions do not tell energies either: on these they err by more than power moves them.
     static const std::vector<Stage> all{
         {"streaming", {"streaming."}, {}, is_one_of<Elementwise, Embedding, Reduce, Move>},
         {"row_wise", {"row_wise."}, {"streaming.l2_residency"}, is_one_of<RowWise>},
-        {"gemm.simt", {"gemm.simt.", "power.simt_"}, {}, is_product_on<MathUnit::simt>},
-        {"gemm.tensor16", {"gemm.tensor16.", "power.tensor16_"}, {}, is_product_on<MathUnit::tensor16>},
-        {"gemm.tensor8", {"gemm.tensor8.", "power.tensor8_", "quantization.tensor8."}, {}, is_product_on<MathUnit::tensor8>},
-        {"gemm.integer8", {"gemm.integer8.", "power.integer8_", "quantization.integer8."}, {}, is_product_on<MathUnit::integer8>},
-        {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization.tensor4."}, {}, is_product_on<MathUnit::tensor4>},
-        {"weight_only", {"weight_only."}, {"gemm."}, is_weight_only_product},
+        {"gemm.simt", {"gemm.simt.", "power.simt_"}, {}, is_gemm_on<MathUnit::simt>},
+        {"gemm.tensor16", {"gemm.tensor16.", "power.tensor16_"}, {}, is_gemm_on<MathUnit::tensor16>},
+        {"gemm.tensor8", {"gemm.tensor8.", "power.tensor8_", "quantization.tensor8."}, {}, is_gemm_on<MathUnit::tensor8>},
+        {"gemm.integer8", {"gemm.integer8.", "power.integer8_", "quantization.integer8."}, {}, is_gemm_on<MathUnit::integer8>},
+        {"gemm.tensor4", {"gemm.tensor4.", "power.tensor4_", "quantization.tensor4."}, {}, is_gemm_on<MathUnit::tensor4>},
+        {"weight_only", {"weight_only."}, {"gemm."}, is_weight_only_gemm},
         {"convolution", {"convolution."}, {}, is_one_of<Conv2d>},
         {"attention.plain", {"attention.plain."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::plain>},
         {"attention.narrow", {"attention.narrow."}, {"power.tensor16_", "power.simt_"}, is_attention_on<CacheFormat::narrow>},

@@ -46,7 +46,7 @@ Gain gain_of(const std::vector<double>& differences) {
 }
 
 /// What the stage's rows gain by it where no fit saw them, row by row. The other stages count as fitted: a convolution at its start
-/// values must be judged with the products that it will be used with.
+/// values must be judged with the GEMMs that it will be used with.
 Gain own_gain(const StageOutcome& stage, const StagedFit& fit, const CalibrationInput& input, const CostParameters& start,
               const std::unordered_map<const Sample*, const Judged*>& judged) {
     const Bench bench(input, without(stage, fit, start));

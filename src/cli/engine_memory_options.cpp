@@ -69,7 +69,7 @@ EngineSettings engine_settings(const EngineMemoryOptions& o) {
     require_count(o.max_tokens, "--max-tokens", most_in_step);
     require_count(o.max_sequences, "--max-seqs", most_in_step);
     require_count(o.context, "--context", longest);
-    return {.fraction = o.fraction, .max_tokens = o.max_tokens, .max_sequences = o.max_sequences, .context = o.context, .board = {}};
+    return {.fraction = o.fraction, .max_tokens = o.max_tokens, .max_sequences = o.max_sequences, .context = o.context, .gpu_memory = {}};
 }
 
 bool divides_as_engine(const EngineMemoryOptions& options, const RunOptions& run, const SoftwareStacks& software, bool any_gpu) {

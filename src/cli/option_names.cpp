@@ -51,7 +51,7 @@ constexpr FieldOption options_of_fields[] = {
     {"context", "--context"},
     {"rate", "--rate"},
     {"objective", "--slo"},
-    {"share", "--find-rate"},
+    {"attainment", "--find-rate"},
     // RecommendationRequest, and what is shown of its answer
     {"most_gpus", "--max-gpus"},
     {"confidence", "--confidence"},

@@ -95,7 +95,7 @@ RecommendationRequest request_of(const RecommendOptions& o, const Workload& work
     if (!o.rate.empty()) request.rate = required_rate(o.rate);
     if (o.budget) request.budget = *o.budget * usd / hour;
     request.confidence = o.confidence == name(Confidence::upper) ? Confidence::upper : Confidence::expected;
-    request.every_way = o.all;
+    request.all_settings = o.all;
     request.without_prices = !o.gpus.empty();
     return request;
 }

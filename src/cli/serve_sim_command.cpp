@@ -79,7 +79,7 @@ void run(const ServeSimOptions& o) {
     named.question = {.request = request_of(o, workload, gpu),
                       .options = {},
                       .objective = service_objective(o.serving.slo),
-                      .share = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
+                      .attainment = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
     const SoftwareStack stack = stack_of(software, named.question.request, workload, gpu.profile.vendor);
     named.question.options = scheduler_options(o.serving, stack.scheduler);
     named.question.users = concurrent_users(o.serving, named.question.request.parallel);

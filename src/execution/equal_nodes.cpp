@@ -17,7 +17,7 @@ std::size_t combined(std::initializer_list<std::int64_t> sizes) {
     return all;
 }
 
-/// Of the sizes alone: operators that differ in anything else may share it.
+/// Hash of the sizes only; operators that differ in anything else may collide.
 struct SizeHash {
     std::size_t operator()(const Gemm& g) const { return combined({g.batch, g.m, g.n, g.k}); }
     std::size_t operator()(const Attention& a) const { return combined({a.batch, a.heads, a.head_dim, a.query_len, a.kv_len}); }

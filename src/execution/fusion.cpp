@@ -33,7 +33,7 @@ struct Open {
 
 }  // namespace
 
-void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std::vector<int>& host_of) {
+void fusion_plan(const Segment& segment, bool into_gemms, bool by_stream, std::vector<int>& host_of) {
     const auto& nodes = segment.nodes;
     host_of.resize(nodes.size());
     std::array<Open, most_streams> open;
@@ -41,11 +41,11 @@ void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std
         const OpNode& node = nodes[i];
         const int self = static_cast<int>(i);
         auto& [matrix, chain] = open[by_stream ? static_cast<std::size_t>(node.stream) % most_streams : 0];
-        if (into_products ? node.fusion == Fusion::folded : vanishes_in_code(node)) {
+        if (into_gemms ? node.fusion == Fusion::folded : vanishes_in_code(node)) {
             host_of[i] = vanishes;
             continue;
         }
-        if (!into_products && opens_kernel(node)) {
+        if (!into_gemms && opens_kernel(node)) {
             host_of[i] = self;
             if (node.fusion != Fusion::folded) chain = self;
             continue;
@@ -56,7 +56,7 @@ void fusion_plan(const Segment& segment, bool into_products, bool by_stream, std
         }
         if (node.fusion == Fusion::none) {
             host_of[i] = self;
-            matrix = into_products && takes_epilogue(node.op) ? self : vanishes;
+            matrix = into_gemms && takes_epilogue(node.op) ? self : vanishes;
             chain = vanishes;
             continue;
         }

@@ -16,19 +16,19 @@ bool repeats_its_traffic(const OpNode& node) {
     return std::holds_alternative<Elementwise>(node.op) || std::holds_alternative<RowWise>(node.op);
 }
 
-/// That an SM takes in of weights that the stack's kernels stream; 0: no such kernels.
+/// Most weight bytes that an SM streams in GEMV kernels of the stack; 0: no such kernels.
 BytesPerSecond most_per_sm(const SoftwareStack& stack, const GpuProfile& gpu) {
-    return stack.vector_bytes_per_sm_clock * byte * running_clock(gpu);
+    return stack.gemv_bytes_per_sm_clock * byte * running_clock(gpu);
 }
 
-/// The engine's own kernel for products of few rows, where it has one for `op`.
-std::optional<KernelCost> vector_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
+/// The engine's own kernel for GEMMs of few rows, where it has one for `op`.
+std::optional<KernelCost> gemv_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const BytesPerSecond most = most_per_sm(stack, gpu.profile);
     if (most == BytesPerSecond{}) return std::nullopt;
-    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_vector_rows)
-        return on_this_machine(vector_product_cost(*gemm, gpu, most), op, gpu, Cache::produced);
-    if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_vector_rows)
-        return on_this_machine(vector_product_cost(*moe, gpu, most), op, gpu, Cache::produced);
+    if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_gemv_rows)
+        return on_this_machine(streamed_gemv_cost(*gemm, gpu, most), op, gpu, Cache::produced);
+    if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_gemv_rows)
+        return on_this_machine(streamed_gemv_cost(*moe, gpu, most), op, gpu, Cache::produced);
     return std::nullopt;
 }
 
@@ -36,8 +36,8 @@ bool is_16_bit(Precision p) {
     return p == Precision::fp16 || p == Precision::bf16;
 }
 
-/// Share of the rate that a product reaches which the lowest tile holds.
-double padded_share(const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
+/// Fraction of the rate that a GEMM reaches which the lowest tile holds.
+double padded_fraction(const Op& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     const auto* gemm = std::get_if<Gemm>(&op);
     if (gemm == nullptr || !is_16_bit(gemm->precision) || gemm->weight_bits < 16) return 1;
     return gemm->m <= gpu.libraries.least_tile_rows ? stack.least_tile_rate : 1;
@@ -45,7 +45,7 @@ double padded_share(const Op& op, const SoftwareStack& stack, const GpuProfile& 
 
 /// A slower engine's kernel stretches the part of its time that arithmetic or streaming takes, not its latency.
 Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& kernel, const Gpu& gpu) {
-    const bool matrix = matrix_precision(op).has_value();
+    const bool matrix = gemm_precision(op).has_value();
     const bool network = std::holds_alternative<Collective>(op) || std::holds_alternative<Copy>(op);
     if (network) return kernel.total;
     const auto* attention = std::get_if<Attention>(&op);
@@ -62,12 +62,12 @@ Seconds at_rate_of(const SoftwareStack& stack, const Op& op, const KernelCost& k
     }
     // Matrix kernels that wait for memory wait as long in any engine, until slower arithmetic takes longer than that. Where power limits
     // them, slower arithmetic draws less and keeps a higher clock: time grows with the root of its own, as it does between the lowest
-    // voltage and the lowest clock (see PowerLimit), which is where boards throttle.
+    // voltage and the lowest clock (see PowerLimit), which is where GPUs throttle.
     const auto* moe = std::get_if<Moe>(&op);
     const bool experts = moe != nullptr && element_size(moe->precision) < 2 * byte;
-    const bool by_warps = stack.warp_matrix || (stack.warp_matrix_experts && experts);
-    const double rate = stack.matmul_rate * padded_share(op, stack, gpu.profile) * (experts ? stack.expert_rate : 1) *
-                        (by_warps ? warp_matrix_share(gpu.profile) : 1);
+    const bool by_warps = stack.warp_mma || (stack.warp_mma_experts && experts);
+    const double rate = stack.matmul_rate * padded_fraction(op, stack, gpu.profile) * (experts ? stack.expert_rate : 1) *
+                        (by_warps ? warp_mma_rate(gpu.profile) : 1);
     const Seconds bound = max(kernel.compute, max(kernel.dram, kernel.l2));
     const Seconds unthrottled = kernel.unthrottled + max(Seconds{}, kernel.compute / rate - bound);
     const Seconds throttled = kernel.total + kernel.power * (1 / std::sqrt(rate) - 1);
@@ -94,7 +94,7 @@ std::optional<Op> in_16_bits(const Op& op) {
     return std::nullopt;
 }
 
-bool is_16_bit_product(const Op& op) {
+bool is_16_bit_gemm(const Op& op) {
     if (const auto* gemm = std::get_if<Gemm>(&op)) return is_16_bit(gemm->precision);
     const auto* conv = std::get_if<Conv2d>(&op);
     return conv != nullptr && is_16_bit(conv->precision);
@@ -105,7 +105,7 @@ bool is_send(const Op& op) {
     return collective != nullptr && collective->kind == CollectiveKind::send;
 }
 
-bool is_8_bit_product(const Op& op) {
+bool is_8_bit_gemm(const Op& op) {
     const auto* gemm = std::get_if<Gemm>(&op);
     return gemm != nullptr && element_size(gemm->precision) == 1 * byte;
 }
@@ -117,10 +117,10 @@ double by_width(double weight_bits, double in_4_bits, double in_8_bits) {
     return weight_bits < 8 ? in_4_bits : in_8_bits;
 }
 
-/// Launches beside a product whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
+/// Further launches for a GEMM whose weights are stored in fewer bits than it computes in, or are quantized with the activations.
 double unpacking_launches(const Op& op, const SoftwareStack& stack) {
     const auto* gemm = std::get_if<Gemm>(&op);
-    return gemm == nullptr ? 0 : by_width(gemm->weight_bits, stack.kernels_beside_4bit, stack.kernels_beside_8bit);
+    return gemm == nullptr ? 0 : by_width(gemm->weight_bits, stack.extra_kernels_4bit, stack.extra_kernels_8bit);
 }
 
 /// The kernel that the stack runs for `op`: in its precision, or in 16 bits where that is faster and the stack chooses by layer.
@@ -161,16 +161,16 @@ Op lowered(Op op, const SoftwareStack& stack) {
     return op;
 }
 
-/// `kernel` no faster than the weights of a 16-bit product are unpacked.
+/// `kernel` no faster than the weights of a 16-bit GEMM are unpacked.
 KernelCost as_unpacked(const KernelCost& kernel, const Gemm& op, const SoftwareStack& stack, const GpuProfile& gpu) {
     const double most = by_width(op.weight_bits, stack.unpacked_4bit_per_sm_clock, stack.unpacked_8bit_per_sm_clock);
     if (most <= 0 || !is_16_bit(op.precision)) return kernel;
     const double weights = static_cast<double>(op.batch) * static_cast<double>(op.n) * static_cast<double>(op.k);
-    const Seconds unpacked = lasting(weights / static_cast<double>(gpu.sm_count) / most, gpu);
+    const Seconds unpacked = time_of_cycles(weights / static_cast<double>(gpu.sm_count) / most, gpu);
     return at_least(kernel, kernel.launch + unpacked, Bound::compute, &KernelCost::compute);
 }
 
-/// `kernel` longer by a launch for each expert of each product, where the stack's for weights in 4 bits know no groups.
+/// `kernel` longer by a launch for each expert of each GEMM, where the stack's for weights in 4 bits know no groups.
 KernelCost expert_by_expert(const KernelCost& kernel, const Moe& op, const SoftwareStack& stack) {
     if (!is_16_bit(op.precision) || op.weight_bits >= 8) return kernel;
     const double products = 2, experts = static_cast<double>(op.experts) / static_cast<double>(op.expert_parallel);
@@ -186,9 +186,9 @@ KernelCost as_in_stack(const KernelCost& kernel, const Op& op, const SoftwareSta
     return kernel;
 }
 
-/// The kernels around a 16-bit product that narrow or unpack its weights, narrow its activations and widen its results.
+/// The kernels around a 16-bit GEMM that narrow or unpack its weights, narrow its activations and widen its results.
 std::optional<KernelCost> conversions(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
-    if (!is_16_bit_product(node.op)) return std::nullopt;
+    if (!is_16_bit_gemm(node.op)) return std::nullopt;
     std::optional<KernelCost> all;
     const auto add = [&](const KernelCost& one) { all = all ? in_sequence(*all, one) : one; };
     const auto convert = [&](std::int64_t elements, double reads, double writes, Cache cache = Cache::produced) {
@@ -230,7 +230,7 @@ Launch joined(const OpNode& node, const Gpu& gpu) {
 Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) {
     if (node.joined && joins(gpu.profile, stack)) return joined(node, gpu);
     Launch launch;
-    const std::optional<KernelCost> vectors = vector_kernel(node.op, gpu, stack);
+    const std::optional<KernelCost> vectors = gemv_kernel(node.op, gpu, stack);
     const Op op = vectors ? node.op : lowered(node.op, stack);
     launch.kernel = vectors ? *vectors : as_in_stack(chosen_kernel(op, gpu, stack), op, stack, gpu.profile);
     Seconds time = vectors ? vectors->total : at_rate_of(stack, op, launch.kernel, gpu);
@@ -251,7 +251,7 @@ Launch launched(const OpNode& node, const Gpu& gpu, const SoftwareStack& stack) 
     }
     if (std::holds_alternative<Conv2d>(node.op)) launch.host = stack.host_per_convolution;
     launch.launches += unpacking_launches(node.op, stack);
-    launch.awaited = stack.waits_for_8bit_products && is_8_bit_product(node.op);
+    launch.awaited = stack.waits_for_8bit_gemms && is_8_bit_gemm(node.op);
     launch.time = time + launch.launches * stack.device_gap;
     launch.calls = stack.lowering.kernels == KernelSet::framework && node.same_call ? 0 : launch.launches;
     return launch;

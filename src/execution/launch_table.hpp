@@ -17,7 +17,7 @@ public:
     /// Both must outlive the table. `gpu` is as `stack` uses it (`as_software_sees`).
     LaunchTable(const Gpu& gpu, const SoftwareStack& stack);
 
-    /// Of `node`, as `launched` gives it. Valid until the table ends.
+    /// Launch of `node`, as from `launched`. Valid for the life of the table.
     const Launch& of(const OpNode& node);
 
     [[nodiscard]] const Gpu& gpu() const { return gpu_; }
@@ -53,7 +53,7 @@ private:
 /// (`first_equal_nodes(graph)`, for those who run one graph often) knows is not looked up there.
 Timeline timeline(const OpGraph& graph, LaunchTable& launches, std::span<const std::size_t> first_equal = {});
 
-/// The same with nothing but the latency and the host's time: what does not run is not listed.
+/// The same with latency and CPU time only, without the list of operators.
 Timeline latency_alone(const OpGraph& graph, LaunchTable& launches);
 
 }  // namespace roofcast

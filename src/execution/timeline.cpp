@@ -10,12 +10,12 @@ namespace {
 
 constexpr Seconds steady = 1e-6 * us;  // by which a lag may change that counts as the same
 
-/// Two clocks that run side by side: when the host has issued everything so far, and when the GPU has finished it.
+/// Two clocks that run side by side: when the CPU has issued everything so far, and when the GPU has finished it.
 struct Clocks {
     Seconds host, gpu;
-    Seconds waited;  ///< of the host's, for the GPU
+    Seconds waited;  ///< time that the CPU waited for the GPU
 
-    /// Of the GPU, behind the host.
+    /// Time by which the GPU is behind the CPU.
     [[nodiscard]] Seconds lag() const { return gpu - host; }
 
     void wait_for_gpu() {
@@ -24,7 +24,7 @@ struct Clocks {
         waited += wait;
     }
 
-    /// The host issues the whole pass kernel by kernel in `issued`, in front of the GPU.
+    /// The CPU issues the whole pass kernel by kernel in `issued`, in front of the GPU.
     void wait_for_issue(Seconds issued) {
         host = max(host, issued);
         gpu = max(gpu, issued);
@@ -159,7 +159,7 @@ private:
         }
     }
 
-    /// Products that come last of their kernels, and that the host waits for: launches that prepare their operands pass while it issues.
+    /// GEMMs that come last of their kernels, and that the CPU waits for: launches that prepare their operands pass while it issues.
     void run_awaited(const Launch& launch, std::int64_t runs, Seconds issue) {
         const double before = launch.calls - 1;
         for (std::int64_t run = 0; run < runs; ++run) {

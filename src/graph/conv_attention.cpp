@@ -34,7 +34,7 @@ void reduced_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer, Co
 }  // namespace
 
 void add_talking_heads(ConvBuilder& b, Count heads, Count places) {
-    // Each product wants heads last and the softmax wants them first, in fp32 under mixed precision.
+    // Each GEMM wants heads last and the softmax wants them first, in fp32 under mixed precision.
     const Map scores{.channels = heads, .height = places, .width = places};
     constexpr double copies = 2;
     b.pointwise_kernels("permute_scores", scores, copies, 0);
@@ -192,7 +192,7 @@ Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
         // In fp32 under mixed precision: what a softmax of 16 bits does not move is one more kernel.
         b.wide_pointwise("softmax", {.channels = scores, .height = coarse.height, .width = coarse.width}, 1, softmax_flops);
         b.transpose_rows(unfolded, "transpose");
-        b.product("mix", coarse.places() * heads, window, channels / heads, window);
+        b.gemm("mix", coarse.places() * heads, window, channels / heads, window);
         b.transpose_rows(unfolded, "transpose");
         b.copy(in.elements(), "fold");
         b.linear(in.places(), channels, channels);

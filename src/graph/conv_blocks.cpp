@@ -26,7 +26,7 @@ void require_kept(const Map& x, const ConvLayer& layer, Count channels) {
                                  ConvBlock::mlp,      ConvBlock::class_attention, ConvBlock::outlook};
     const bool keeps = std::find(keeping.begin(), keeping.end(), layer.block) != keeping.end();
     if (!keeps || layer.size == 0 || channels == x.channels) return;
-    throw Error({.what = "the block keeps its channels",
+    throw Error({.what = "the block cannot change the number of channels",
                  .found = std::to_string(channels),
                  .expected = fmt::format("{}, as its input has", x.channels)});
 }

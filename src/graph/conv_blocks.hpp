@@ -60,13 +60,13 @@ void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, Count anchors);
 Map classify_head(ConvBuilder& b, const Map& x);
 void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
-/// `in`: the map that masks are products of, then the maps that queries attend to.
+/// `in`: the map that masks are GEMMs of, then the maps that queries attend to.
 void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
-/// Squeeze-and-excitation: pooled, two small products, a sigmoid gate per channel.
+/// Squeeze-and-excitation: pooled, two small GEMMs, a sigmoid gate per channel.
 void squeeze_excite(ConvBuilder& b, const Map& x, Count squeezed, Activation inner, Activation gate = Activation::sigmoid);
 
 /// Weighs the channels of `x` as the layer's `gate` says.
@@ -79,9 +79,9 @@ void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count s
 Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 
 // What transformers over maps are made of.
-/// Products across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
+/// GEMMs across heads, before and after the softmax: Touvron et al., Going Deeper with Image Transformers (2021).
 void add_talking_heads(ConvBuilder& b, Count heads, Count places);
-/// Rows of a map and of the tokens beside it, as a map of one column.
+/// Rows of a map and of further tokens, as a map of one column.
 Map rows_of(const Map& map, Count tokens);
 /// stream + branch, with the learned factors that the layer has.
 Map joined(ConvBuilder& b, const ConvLayer& layer, const Map& stream, const Map& branch);
@@ -95,17 +95,17 @@ struct HeadShape {
     Count windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
     bool heads_first = false;  ///< queries, keys and values of a head are side by side
 };
-/// Attention of separate products, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
+/// Attention of separate GEMMs, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;
 /// `wide`: mixed precision computes the softmax in fp32.
 void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes = 0, bool wide = false);
 /// The same as the framework's library has it, in fp32.
 void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passes);
-/// A bias for the rows and one for the columns between `side` by `side` queries and keys of `key_side`, as products of the queries.
+/// A bias for the rows and one for the columns between `side` by `side` queries and keys of `key_side`, as GEMMs of the queries.
 /// Li et al., MViTv2 (2022), equation 4. Parameters are those of one window.
 void decomposed_positions(ConvBuilder& b, const HeadShape& shape, Count side, Count key_side);
 /// Attention among the channels of a head.
 void channel_products(ConvBuilder& b, Count places, Count heads, Count channels);
-/// Attention with the positions, kernels and products across heads that the layer has.
+/// Attention with the positions, kernels and GEMMs across heads that the layer has.
 void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& shape, Count query_side, Count key_side);
 /// Parameters and kernels of a bias on the scores, between places on a side of `side`.
 void add_positions(OpNode& attention, const ConvLayer& layer, Count heads, Count side);

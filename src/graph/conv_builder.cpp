@@ -79,12 +79,12 @@ OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, Count in, Coun
 
 Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& spec) const {
     if (spec.groups < 1 || spec.channels < 1 || in.channels % spec.groups != 0 || spec.channels % spec.groups != 0) {
-        throw Error({.what = "a convolution has channels, which its groups divide",
+        throw Error({.what = "the groups of a convolution must divide its channels",
                      .key = "groups",
                      .found = fmt::format("{} groups for {} to {} channels", spec.groups, in.channels, spec.channels)});
     }
     // A row has a kernel of one row. Planes of a volume are images, and all planes of its kernel lie side by side in one wide kernel:
-    // products and bytes are the same.
+    // GEMMs and bytes are the same.
     const bool row = net.dimensions == 1, volume = net.dimensions > 2;
     const Count kernel_w = volume ? spec.kernel * spec.kernel : spec.columns();
     const Count padding = spec.padding_of(spec.kernel);
@@ -157,7 +157,7 @@ void ConvBuilder::pad(const Map& in, const ConvSpec& spec) {
 
 void ConvBuilder::mask_frames(const Map& map) {
     // The length after a convolution, and the frames beyond it: some nine operators on a number or a row an image, which without a module's
-    // call around them take the host as long as three kernels.
+    // call around them take the CPU as long as three kernels.
     constexpr double kernels = 3;
     pointwise_kernels("lengths", {.channels = 1, .height = 1, .width = map.width}, kernels, 1);
     pointwise("mask", map, 1, 1, Fusion::chain);
@@ -181,7 +181,7 @@ Map ConvBuilder::transposed(const Map& in, Count channels, Count kernel, Count s
                        .weight_bits = run_.weight_format().bits};
     OpNode& node = emit("transposed", product, Fusion::none, in.taken(), out.elements());
     node.weights = static_cast<double>(channels) * static_cast<double>(taps * in.channels + (bias ? 1 : 0));
-    // Published counts multiply outputs by inputs by the whole kernel, although each output sees a stride's share of its taps.
+    // Published counts multiply outputs by inputs by the whole kernel, although each output sees a stride's fraction of its taps.
     node.macs = op_macs(product) * static_cast<double>(window_places(stride));
     const Count products = Count(product.m) * product.n, moved = out.elements() * run_.batch;
     emit("scatter", Move{.read = products, .written = moved, .precision = stored_}, Fusion::none, out.elements(), out.elements())
@@ -193,7 +193,7 @@ OpNode& ConvBuilder::linear(Count rows, Count in, Count out, bool bias) {
     const Gemm op{.m = run_.batch * rows,
                   .n = out,
                   .k = in,
-                  .precision = product_precision(run_, lowering_),
+                  .precision = gemm_precision_of(run_, lowering_),
                   .weight_bits = run_.weight_format().bits,
                   .bias = bias};
     OpNode& node = emit("linear", op, Fusion::none, rows * in, rows * out);

@@ -17,11 +17,11 @@ struct Map {
     bool kept = false;
     bool planar = false;   ///< plane by plane although convolutions want channels last: what PyTorch's group norm leaves
     bool by_rows = false;  ///< the other way around: channels last in a run of planes, as PyTorch's views of rows are
-    bool wide = false;     ///< in fp32 although products are in 16 bits: mixed precision
+    bool wide = false;     ///< in fp32 although GEMMs are in 16 bits: mixed precision
     Count depth = 1;
     [[nodiscard]] Count places() const { return depth * height * width; }
     [[nodiscard]] Count elements() const { return channels * places(); }
-    /// Elements that its reader takes beside what is kept.
+    /// Elements that its reader takes in addition to what is kept.
     [[nodiscard]] Count taken() const { return kept ? Count(0) : elements(); }
 };
 
@@ -60,15 +60,15 @@ public:
     Map conv(const Map& in, const ConvSpec& spec);
     /// `conv` with the net's normalization and activation.
     Map unit(const Map& in, Count channels, Count kernel = 1, Count stride = 1, Count groups = 1);
-    /// Transposed convolution: a matrix product, then a scatter, which sums where kernels overlap.
+    /// Transposed convolution: a GEMM, then a scatter, which sums where kernels overlap.
     Map transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(Count rows, Count in, Count out, bool bias = true);
-    /// Normalizes for the product that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
+    /// Normalizes for the GEMM that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
     Map normalize(const Map& map, ConvNorm norm, bool wide = false);
     /// The same, then activates: EvoNorm and filter response normalization have a non-linearity of their own in place of the activation.
     Map normalize_and_activate(const Map& map, ConvNorm norm, Activation activation);
-    /// Normalizes for what is no product: wide where norms compute in fp32.
+    /// Normalizes for what is no GEMM: wide where norms compute in fp32.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, Count groups);
@@ -89,15 +89,15 @@ public:
     Map layer_scale(const Map& map);
     /// One element-wise kernel over `map`, which reads as many tensors of its size.
     OpNode& pointwise(std::string name, const Map& map, double reads, double flops, Fusion fusion, double weights = 0);
-    /// The same of a sum, which eager frameworks write where `map` lies.
+    /// The same for a sum, which eager frameworks write where `map` lies.
     OpNode& add_in_place(std::string name, const Map& map, double reads, Fusion fusion);
-    /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next product under mixed precision.
+    /// `kernels` element-wise ones over `map` in an eager framework, in fp32 and with a cast for the next GEMM under mixed precision.
     void wide_pointwise(std::string name, const Map& map, double kernels, double flops, double parameters = 0);
     /// `map` as a framework sees what linear layers or norms of rows left: channels last.
     [[nodiscard]] Map as_rows(const Map& map) const;
     /// `map` as sums with wide branches leave it.
     [[nodiscard]] Map as_stream(const Map& map) const;
-    /// As the next product reads it.
+    /// As the next GEMM reads it.
     Map narrowed(const Map& map);
     Map pool(const Map& in, Pooling kind, Count window, Count stride, Count padding);
     /// A fixed filter over each channel: Zhang, Making Convolutional Networks Shift-Invariant Again (2019).
@@ -125,7 +125,7 @@ public:
     void transpose(const Map& map, std::string name);
     /// `copy`, for which eager frameworks launch a kernel an image.
     void copy_by_image(Count elements, std::string name);
-    /// Masks of windows that every other block shifts, where the host computes them.
+    /// Masks of windows that every other block shifts, where the CPU computes them.
     void mask_shifted_windows(Count windows, Count places);
     /// What is emitted before the next segment is issued when the GPU has finished what came before, where models ask it for sizes.
     void read_back_sizes() { graph_.segments.back().after_gpu |= lowering_.reads_back_sizes; }
@@ -135,11 +135,11 @@ public:
     void attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
     OpNode& cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows = 1, Count value_dim = 0);
-    /// `batch` products of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
-    void product(std::string name, Count batch, Count m, Count n, Count k, bool wide = false);
+    /// `batch` GEMMs of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
+    void gemm(std::string name, Count batch, Count m, Count n, Count k, bool wide = false);
     /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
     [[nodiscard]] bool widens_library_attention() const { return lowering_.fp32_library_attention && element_size(stored_) == 2 * byte; }
-    /// Softmax in fp32 between the two products (PyTorch's safe softmax): a mask in the stored format is added where scores are `masked`,
+    /// Softmax in fp32 between the two GEMMs (PyTorch's safe softmax): a mask in the stored format is added where scores are `masked`,
     /// and rows that are masked as a whole are looked for in any case.
     void safe_softmax(Count rows, Count cols, bool masked);
     /// Writes `elements` an image in fp32, multiplies them there, or writes them in the stored format again.
@@ -157,14 +157,14 @@ public:
 
     /// Parameters of what is too small to count as an operator.
     void parameters(std::string name, double count);
-    /// `steps` kernels that turn four gates a unit, of a product of the inputs and one of the states, and a cell into state and cell.
+    /// `steps` kernels that turn four gates a unit, of a GEMM of the inputs and one of the states, and a cell into state and cell.
     void gates(const Map& map, Count steps);
 
     /// Memory of `map` stays taken until `release`.
     void keep(Map& map);
     void release(Map& map);
 
-    /// What is emitted from now on runs on `stream`, beside other streams of its segment.
+    /// What is emitted from now on runs on `stream`, in parallel with other streams of its segment.
     void on_stream(int stream) { stream_ = stream; }
 
     [[nodiscard]] OpGraph finish() &&;

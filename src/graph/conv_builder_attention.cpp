@@ -1,4 +1,4 @@
-// Attention, and the products and softmax that it is made of where no kernel fuses them.
+// Attention, and the GEMMs and softmax that it is made of where no kernel fuses them.
 
 #include "graph/conv_builder.hpp"
 #include "graph/layer_builder.hpp"
@@ -9,7 +9,7 @@ void ConvBuilder::attention(const Map& in, Count heads, Count key_dim, Count val
     const Count rows = in.places() / area;
     const AttentionSize size{
         .batch = run_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
-    // Published counts of these nets come from a profiler of modules, which does not see the two products of attention.
+    // Published counts of these nets come from a profiler of modules, which does not see the two GEMMs of attention.
     emit("attention", pass_attention(run_, lowering_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
          heads * value_dim * in.places())
         .macs = 0;
@@ -38,8 +38,8 @@ void ConvBuilder::softmax(Count rows, Count cols, bool wide) {
     if (cast) convert("cast", scores, narrowing(elements, wide_, stored_));
 }
 
-void ConvBuilder::product(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
-    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? product_precision(run_, lowering_) : stored_;
+void ConvBuilder::gemm(std::string name, Count batch, Count m, Count n, Count k, bool wide) {
+    const Precision precision = wide ? Precision::fp32 : stored_ == Precision::tf32 ? gemm_precision_of(run_, lowering_) : stored_;
     const Gemm op{
         .batch = run_.batch * batch, .m = m, .n = n, .k = k, .precision = precision, .weight_bits = 8 * element_size(precision).in(byte)};
     emit(std::move(name), op, Fusion::none, batch * (m + n) * k, batch * m * n);

@@ -108,7 +108,7 @@ void ConvBuilder::normalize_rows(const Map& map, Count rows) {
 
 Map ConvBuilder::group_norm(const Map& map, Count groups) {
     if (map.channels % groups != 0)
-        throw Error({.what = "channels are normalized in groups",
+        throw Error({.what = "group normalization needs channels that its groups divide",
                      .key = "channels",
                      .found = std::to_string(map.channels),
                      .expected = fmt::format("a multiple of {}", groups)});

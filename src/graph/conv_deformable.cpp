@@ -60,7 +60,7 @@ Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const Con
         places += level.places();
         t.read_level(level);
     }
-    const Kept rows(b, t.rows(places));  // beside what a layer computes of them
+    const Kept rows(b, t.rows(places));  // in addition to what a layer computes of them
     b.segment("deformable layer", layer.layers);
     b.read_back_sizes();
     look_up_sizes(t, static_cast<double>(levels.size()));

@@ -179,7 +179,7 @@ Map Walk::sum(const std::vector<Map>& in) {
         const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
         if (a.channels != b.channels || !fits(a.height, b.height) || !fits(a.width, b.width) || !fits(a.depth, b.depth)) {
             const auto size = [](const Map& map) { return fmt::format("{} x {} x {}", map.channels, map.height, map.width); };
-            throw Error({.what = "layers that are added must have as many channels, of one size",
+            throw Error({.what = "layers that are added must have equal channels and sizes",
                          .key = "add",
                          .found = fmt::format("{} and {}", size(a), size(b))});
         }
@@ -235,7 +235,7 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
         case ConvBlock::positions:
             return builder_.add_positions(x, layer.size);
         case ConvBlock::affine: {
-            constexpr double kernels = 2, numbers = 2;  // a product and a sum
+            constexpr double kernels = 2, numbers = 2;  // a GEMM and a sum
             builder_.wide_pointwise("affine", x, kernels, 2, numbers);
             return x;
         }

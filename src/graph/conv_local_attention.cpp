@@ -15,7 +15,7 @@ Map filtered(ConvBuilder& b, const Map& in, Count stride, bool bias) {
         in, {.channels = in.channels, .kernel = local_kernel, .stride = stride, .groups = in.channels, .bias = bias, .norm = b.net.norm});
 }
 
-/// Of every `stride`-th place, with a filtered neighbourhood.
+/// Queries of every `stride`-th place, from a filtered neighbourhood.
 Map queries_of(ConvBuilder& b, const Map& in, const ConvLayer& layer, Count width, Count stride) {
     Map x = in;
     if (stride > 1) {

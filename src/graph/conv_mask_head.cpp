@@ -1,4 +1,4 @@
-// Masks as products of queries with the places of a map. Cheng et al., Per-Pixel Classification is Not All You Need for Semantic
+// Masks as GEMMs of queries with the places of a map. Cheng et al., Per-Pixel Classification is Not All You Need for Semantic
 // Segmentation (2021), and Masked-attention Mask Transformer for Universal Image Segmentation (2022).
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 struct MaskDecoder {
     const QueryTransformer& t;
-    Map masks;  ///< the map that masks are products of
+    Map masks;  ///< the map that masks are GEMMs of
     Count queries, classes;
 
     [[nodiscard]] Map scores_of(const Map& level) const {
@@ -26,7 +26,7 @@ struct MaskDecoder {
     void predict_masks(bool shared) const {
         t.b.normalize(t.rows(queries), ConvNorm::layer);
         t.perceptron(queries, 2, t.channels, shared);
-        t.b.product("masks", 1, queries, masks.places(), t.channels);
+        t.b.gemm("masks", 1, queries, masks.places(), t.channels);
     }
 
     /// What each query sees of `level`: its mask there, the same for all heads.

@@ -116,7 +116,7 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
     const double expand = layer.expand > 0 ? layer.expand : usual_expansion;
     const Count channels = x.channels;
     return stage(b, x, "convnext", layer, channels, [&](const Map& in, Count) {
-        // Rows that the norm and the products are of leave a map of channels last, in runs of planes too.
+        // Rows that the norm and the GEMMs are of leave a map of channels last, in runs of planes too.
         const Map rows = b.as_rows(in);
         const Kept shortcut(b, layer.response_norm ? rows : b.as_stream(rows));
         const auto hidden = static_cast<Count>(expand * static_cast<double>(channels));
@@ -129,7 +129,7 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
             b.linear(in.places(), channels, hidden);
         }
         b.activate(wider, Activation::gelu);
-        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum. Under mixed precision the first two
+        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, GEMM, scale and shift, sum. Under mixed precision the first two
         // read 16 bits, and move together what one kernel in fp32 does.
         constexpr double response_norm_flops = 6;
         const double response_norm_kernels = b.as_stream(wider).wide ? 3 : 4;

@@ -62,7 +62,7 @@ Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channel
             b.conv(pooled, {.channels = channels, .norm = ConvNorm::standardized});
         }
         const Map y = branch(b, input.map(), layer, channels, stride);
-        b.scale(y);  // by the branch's share of the sum
+        b.scale(y);  // by the branch's fraction of the sum
         b.add(y);
         return y;
     });

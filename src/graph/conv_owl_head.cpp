@@ -63,7 +63,7 @@ void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     b.linear(places, x.channels, text_width);
     constexpr double normalization = 3;
     b.pointwise_kernels("normalize_places", text.rows(places), normalization, 1);
-    b.product("logits", 1, places, texts, text_width);
+    b.gemm("logits", 1, places, texts, text_width);
     for (int i = 0; i < 2; ++i) b.linear(places, x.channels, 1);  // shift and scale
     constexpr double scaling = 6;
     b.pointwise_kernels("scale_logits", {.channels = texts, .height = places, .width = 1}, scaling, 1);

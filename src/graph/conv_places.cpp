@@ -40,7 +40,7 @@ Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
 
 Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     // Tolstikhin et al., MLP-Mixer (2021), equation 1: rows are channels, and each has all places. A transposed operand is copied, and
-    // frameworks add the bias of such a product in a kernel of its own.
+    // frameworks add the bias of such a GEMM in a kernel of its own.
     Map y = b.narrowed(in);
     y.kept = false;
     const Count channels = in.channels, places = in.places(), hidden = layer.size > 0 ? Count(layer.size) : places;
@@ -57,7 +57,7 @@ Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
 }
 
 Map lstm(ConvBuilder& b, const Map& in, Count hidden) {
-    // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one product of all inputs, then for each step of each direction a product of the
+    // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one GEMM of all inputs, then for each step of each direction a GEMM of the
     // states and a kernel that reads both sums of four gates and the cell, and writes state and cell. Rows of the map are sequences.
     constexpr Count gates = 4, directions = 2;
     const Count outputs = gates * hidden, steps = directions * in.width;

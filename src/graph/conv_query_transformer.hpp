@@ -19,7 +19,7 @@ struct QueryTransformer {
     /// Rows of queries attend to rows of keys; both are projected first. Positions are added to queries and keys.
     void attend(Count queries, Count keys) const;
     void mlp(Count count) const;
-    /// Products of `hidden_layers` with an activation, then one of `outputs`. `shared`: its weights are counted elsewhere.
+    /// GEMMs of `hidden_layers` with an activation, then one of `outputs`. `shared`: its weights are counted elsewhere.
     void perceptron(Count count, int hidden_layers, Count outputs, bool shared = false, Activation activation = Activation::relu) const;
     /// Sines and cosines that stand for the places of a map, which frameworks compute in every pass.
     void sine_positions(const Map& places) const;

@@ -1,4 +1,4 @@
-// Attention that no kernel of a library fuses: products, softmax and the copies between layouts that an eager framework makes.
+// Attention that no kernel of a library fuses: GEMMs, softmax and the copies between layouts that an eager framework makes.
 
 #include <fmt/format.h>
 
@@ -50,10 +50,10 @@ void wide_library_attention(ConvBuilder& b, const HeadShape& shape, double passe
     const Map scores = rows(groups * shape.queries, shape.keys);
     for (const Count elements : {queries, keys, groups * shape.keys * shape.value_dim}) b.widen(elements, "widen_heads");
     for (const Count elements : {queries, keys}) b.scale_wide(elements, "scale");  // by the root of the scale
-    b.product("scores", groups, shape.queries, shape.keys, shape.key_dim, true);
+    b.gemm("scores", groups, shape.queries, shape.keys, shape.key_dim, true);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
     b.safe_softmax(scores.height, shape.keys, passes > 0);
-    b.product("values", groups, shape.queries, shape.value_dim, shape.keys, true);
+    b.gemm("values", groups, shape.queries, shape.value_dim, shape.keys, true);
     b.narrow(groups * shape.queries * shape.value_dim, "narrow_heads");
     b.copy(groups * shape.queries * shape.value_dim, "heads_last");
 }
@@ -62,12 +62,12 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, b
     const Count groups = shape.windows * shape.heads;
     const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
     b.pointwise_kernels("scale", queries, 1, 1);
-    // Heads are a dimension inside that of tokens; batched products want them outside.
+    // Heads are a dimension inside that of tokens; batched GEMMs want them outside.
     if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first");
-    b.product("scores", groups, shape.queries, shape.keys, shape.key_dim);
+    b.gemm("scores", groups, shape.queries, shape.keys, shape.key_dim);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
     b.softmax(scores.height, shape.keys, wide);
-    b.product("values", groups, shape.queries, shape.value_dim, shape.keys);
+    b.gemm("values", groups, shape.queries, shape.value_dim, shape.keys);
     b.copy(groups * shape.queries * shape.value_dim, "heads_last");
 }
 
@@ -77,7 +77,7 @@ void decomposed_positions(ConvBuilder& b, const HeadShape& shape, Count side, Co
     constexpr Count axes = 2;
     for (Count axis = 0; axis < axes; ++axis) {
         b.copy(groups * shape.queries * shape.key_dim, "rows_first");
-        // One small matrix for each row of queries, which all images share: as many rows of a product.
+        // One small matrix for each row of queries, which all images share: as many rows of a GEMM.
         OpNode& node = b.linear(groups * shape.queries, shape.key_dim, key_side, false);
         node.name = "positions";
         node.weights = static_cast<double>(table);
@@ -87,9 +87,9 @@ void decomposed_positions(ConvBuilder& b, const HeadShape& shape, Count side, Co
 void channel_products(ConvBuilder& b, Count places, Count heads, Count channels) {
     const Count width = channels / heads;
     b.copy(3 * places * channels, "transpose");
-    b.product("covariance", heads, width, width, places);
+    b.gemm("covariance", heads, width, width, places);
     b.softmax(channels, width);
-    b.product("mix", heads, width, places, width);
+    b.gemm("mix", heads, width, places, width);
     b.copy(places * channels, "transpose");
 }
 

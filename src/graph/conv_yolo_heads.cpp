@@ -51,7 +51,7 @@ void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer
     for (const Map& level : levels) {
         b.segment("detect");
         branch(b, level, box_hidden, box_bins * box_sides);
-        b.on_stream(1);  // classes beside boxes
+        b.on_stream(1);  // classes in parallel with boxes
         if (layer.depthwise) {
             depthwise_branch(b, level, class_hidden, classes);
         } else {

@@ -64,7 +64,7 @@ struct LargestOperand {
 }  // namespace
 
 void throw_too_large() {
-    throw Error({.what = "sizes multiply beyond what any machine holds",
+    throw Error({.what = "the sizes multiply to more than any machine can hold",
                  .expected = fmt::format("products of sizes of at most {:.3g}", static_cast<double>(largest_count))});
 }
 
@@ -77,7 +77,7 @@ void require_countable(std::string_view name, const Op& op) {
     constexpr double most = 0x1p56;
     const double elements = std::visit(LargestOperand{}, op);
     if (elements >= 0 && elements <= most) return;
-    throw Error({.what = "an operator is larger than any machine holds",
+    throw Error({.what = "an operator is larger than any machine can hold",
                  .key = std::string(name),
                  .found = fmt::format("{:.4g} elements of an operand", elements),
                  .expected = fmt::format("at most {:.4g}", most)});

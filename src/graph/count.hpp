@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// Of sums and products of sizes, in magnitude: far beyond any memory, and small enough for a few more factors to fit 64 bits.
+/// Largest magnitude of sums and products of sizes: far beyond any memory, with room in 64 bits for a few more factors.
 inline constexpr std::int64_t largest_count = std::int64_t{1} << 60;
 
 /// Throws Error that says that sizes multiply beyond `largest_count`.

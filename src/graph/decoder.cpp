@@ -38,7 +38,7 @@ Segment head_segment(const DecoderPass& pass, const Numerics& n) {
     if (m.final_norm) add_stream_norm(b, pass, "final_norm", false);
     if (spread) add_gather(b, pass, batch, m.hidden);
     if (width != m.hidden) b.head("output_proj", batch, width, m.hidden);
-    // The last tokens of prompts are rows apart: a framework that does not gather them has a product for each.
+    // The last tokens of prompts are rows apart: a framework that does not gather them has a GEMM for each.
     const bool apart = pass.lowering.head_by_sequences && !pass.decode && pass.logits == 1 && pass.tokens > 1;
     const Count products = apart ? batch : Count(1);
     OpNode& table = b.head("lm_head", batch / products, logits, width, m.head_bias, products);
@@ -63,7 +63,7 @@ Segment stage_segment(const DecoderPass& pass, const Numerics& n) {
     return {"stage", pass.run.parallel.pipeline - 1, b.take()};
 }
 
-/// Elements of one token alive at once: the residual stream beside the widest pair of neighbouring tensors of a layer.
+/// Elements of one token alive at once: the residual stream and the widest pair of neighbouring tensors of a layer.
 Count widest_pair(const DecoderPass& pass) {
     const DecoderLlm& m = pass.model;
     const Count gpus = pass.tensor(), heads = shard(m.heads, gpus), kv_heads = shard(m.kv_heads, gpus);
@@ -149,7 +149,7 @@ OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& l
     return graph;
 }
 
-OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool beside_prompts) {
+OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool in_prefill_kernel) {
     const std::optional<Run> group = group_run(run);
     return decoder_graph({.model = model,
                           .run = group ? *group : run,
@@ -157,7 +157,7 @@ OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lo
                           .tokens = 1,
                           .kv_len = kv_len,
                           .decode = true,
-                          .beside_prompts = beside_prompts,
+                          .in_prefill_kernel = in_prefill_kernel,
                           .copy_batch = run.batch},
                          "decode");
 }

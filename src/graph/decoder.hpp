@@ -11,10 +11,10 @@ struct DecoderPass {
     const Run& run;  ///< with `attention_data`: batch and tensor parallel degree of one group (`group_run`)
     const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
-    bool decode = false;          ///< one token per sequence, or the few of a verification: MLA runs absorbed
-    Count logits = 1;             ///< tokens per sequence that the head scores
-    bool beside_prompts = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
-    Count copy_batch = 0;         ///< sequences of all groups of attention; read with `attention_data` only
+    bool decode = false;             ///< one token per sequence, or the few of a verification: MLA runs absorbed
+    Count logits = 1;                ///< tokens per sequence that the head scores
+    bool in_prefill_kernel = false;  ///< part of a step with prompts, whose attention kernel takes decodes too
+    Count copy_batch = 0;            ///< sequences of all groups of attention; read with `attention_data` only
     [[nodiscard]] Count rows() const { return run.batch * tokens; }
     [[nodiscard]] Count tensor() const { return run.parallel.tensor; }
     [[nodiscard]] bool grouped() const { return run.parallel.attention_data > 1; }
@@ -38,7 +38,7 @@ constexpr Count shard(Count whole, Count gpus) {
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const GroupedAttention& a);
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const LatentAttention& a);
 void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAttention& a);
-/// The same of mixers whose memory is a state of fixed size.
+/// The same for mixers whose memory is a state of fixed size.
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const GatedDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const KimiDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const Mamba2& a);
@@ -60,7 +60,7 @@ void add_output(LayerBuilder& b, const DecoderPass& pass, Count width, bool bias
 void add_key_index(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count query_rank);
 /// Scores of keys of each query's own past, one for every `ratio` tokens, in `format`, and the choice among them.
 void add_key_choice(LayerBuilder& b, const DecoderPass& pass, const KeyIndex& index, Count ratio, Precision format);
-/// Of one sequence: keys that `index` leaves to each query, summed over the queries of the pass.
+/// Keys that `index` selects per query, summed over the queries of one sequence in the pass.
 double chosen_pairs(const DecoderPass& pass, const KeyIndex& index);
 /// Attention to `pairs` keys of the queries of one sequence, at most `most` of each, chosen among `cached`; but for heads and widths.
 SparseAttention sparse_attention_op(const DecoderPass& pass, const Numerics& n, double pairs, Count most, Count cached);

@@ -13,14 +13,14 @@ Attention attention_op(const DecoderPass& pass, const Numerics& n) {
             .precision = n.vector,
             .kv_precision = element_size(pass.run.cache_precision()) < n.element() ? pass.run.cache_precision() : n.vector,
             .fused = pass.lowering.fuses_attention(pass.run.precision),
-            .products = attention_products(pass.run, pass.lowering, n.vector, even_keys),
+            .gemm_precision = attention_gemms(pass.run, pass.lowering, n.vector, even_keys),
             .fp32_scores = pass.lowering.fp32_scores,
             .copies_heads = pass.lowering.copies_heads,
             .separate_mask = pass.lowering.separate_mask,
-            .beside_prompts = pass.decode && pass.beside_prompts};
+            .in_prefill_kernel = pass.decode && pass.in_prefill_kernel};
 }
 
-/// Where nothing copies shared keys, launches for these are counted all the same: the host's time of a kernel was
+/// Where nothing copies shared keys, launches for these are counted all the same: the launch time of a kernel was
 /// read off with them.
 double attention_kernels(const DecoderPass& pass, bool grouped) {
     return (pass.lowering.fuses_attention(pass.run.precision) ? 1 : eager::unfused_attention) +

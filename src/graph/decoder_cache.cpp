@@ -11,12 +11,12 @@ namespace {
 
 constexpr double state_bytes = 4;  // recurrent states are kept in fp32 (`mamba_ssm_dtype` of the configurations)
 
-/// Of one layer on one GPU. Elements are of the cache's precision.
+/// Cache of one layer on one GPU, in elements of the cache's precision.
 struct LayerCache {
     double of_token = 0;      ///< elements for each token, up to `window` of them
     std::int64_t window = 0;  ///< 0: all tokens
     bool cross = false;       ///< image tokens are kept in place of the sequence's own
-    double compressed = 0;    ///< elements for each token beside those in the window
+    double compressed = 0;    ///< elements for each token in addition to those in the window
     double state = 0;         ///< elements of the recurrent state, in fp32
     double activations = 0;   ///< elements of the last tokens that a convolution reads again, as activations
 };

@@ -41,7 +41,7 @@ void add_absorbed(LayerBuilder& b, const DecoderPass& pass, const LatentAttentio
         op.head_dim = mla.kv_rank + mla.rope_dim;
         op.value_dim = mla.kv_rank;
         op.values_in_keys = true;
-        op.beside_prompts = false;  // by a kernel of its own
+        op.in_prefill_kernel = false;  // by a kernel of its own
         if (pass.decode) {
             // Tokens that are verified share all keys but their own: to the kernel they are more heads of one query.
             op.heads *= pass.tokens;

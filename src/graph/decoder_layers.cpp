@@ -53,7 +53,7 @@ bool has_mixer(const TokenMixer& mixer) {
     return !std::holds_alternative<std::monostate>(mixer);
 }
 
-/// What tells kinds of layers of one model apart in reports; parts that move weights to the host look for the ending.
+/// What tells kinds of layers of one model apart in reports; code that offloads weights looks for this ending.
 const char* layer_name(const DecoderLlm& m, const LayerGroup& group) {
     struct Name {
         const char* operator()(std::monostate) const { return "mlp_layer"; }

@@ -7,7 +7,7 @@ namespace roofcast {
 namespace {
 
 void add_activation(LayerBuilder& b, Count rows, const DecoderLlm& model, Count width) {
-    // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the product before it.
+    // The gate's SiLU and the GEMM read both halves; a plain MLP's GELU folds into the GEMM before it.
     if (model.gated_mlp) {
         b.elementwise("silu_mul", rows * width, 2, 5, Fusion::chain, 2);
     } else {
@@ -34,7 +34,7 @@ Count gathering_gpus(const DecoderPass& pass) {
     return pass.run.parallel.attention_data * std::max<Count>(1, pass.run.parallel.expert / pass.copy_gpus());
 }
 
-/// Of `rows` tokens, its weights split over `gpus`.
+/// Adds a shared expert for `rows` tokens, with weights split over `gpus`.
 void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, Count rows, Count gpus) {
     const DecoderLlm& m = pass.model;
     const Count width = shard(moe.shared_intermediate, gpus);
@@ -57,7 +57,7 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape&
 
 /// Kernels that an eager framework launches for the experts of a layer.
 double expert_kernels(const MoeShape& moe, Count rows, bool grouped) {
-    // Tokens are sorted by expert, gathered, and their results scattered around two products (transformers 5.17 traced: 31 of Qwen3's).
+    // Tokens are sorted by expert, gathered, and their results scattered around two GEMMs (transformers 5.17 traced: 31 of Qwen3's).
     constexpr double of_groups = 31;
     if (grouped) return of_groups;
     // A loop over the experts finds each one's tokens, and runs it when it has any.

@@ -5,7 +5,7 @@ namespace roofcast {
 
 namespace {
 
-/// Of the modules that predict several tokens: each joins two hidden states, and is layers of its own.
+/// Parameters of multi-token prediction modules: each joins two hidden states and has its own layers.
 double prediction_parameters(const DecoderPass& pass, const Numerics& n) {
     const DecoderLlm& m = pass.model;
     if (!m.prediction) return 0;
@@ -23,11 +23,11 @@ double active_parameters(const OpGraph& graph) {
     double active = 0;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
-            double share = 1;
+            double fraction = 1;
             if (const auto* experts = std::get_if<Moe>(&node.op))
-                share = static_cast<double>(experts->top_k) / static_cast<double>(experts->experts);
-            if (std::holds_alternative<Embedding>(node.op)) share = 0;  // a row of it is read
-            active += share * node.weights * static_cast<double>(segment.repeat * node.repeat);
+                fraction = static_cast<double>(experts->top_k) / static_cast<double>(experts->experts);
+            if (std::holds_alternative<Embedding>(node.op)) fraction = 0;  // a row of it is read
+            active += fraction * node.weights * static_cast<double>(segment.repeat * node.repeat);
         }
     }
     return active;

@@ -22,7 +22,7 @@ void add_compressor(LayerBuilder& b, const DecoderPass& pass, std::string_view n
     const Count stretches = overlaps ? 2 : 1, rows = pass.rows(), wide = stretches * width;
     b.linear(name, rows, 2 * wide, pass.model.hidden);  // what is pooled, and its weights
     const double positions = as_count(ratio * wide), norm = as_count(width);
-    // Weighted mean of the stretch: exponential, product and sum of each element.
+    // Weighted mean of the stretch: exponential, GEMM and sum of each element.
     b.elementwise("compress", rows * wide, 2, 4).weights = positions + norm;
 }
 

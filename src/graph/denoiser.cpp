@@ -1,4 +1,4 @@
-// The denoising UNet of latent diffusion, and the ControlNet beside it. Rombach et al. (2022); Zhang et al., Adding Conditional Control to
+// The denoising UNet of latent diffusion, and its ControlNet. Rombach et al. (2022); Zhang et al., Adding Conditional Control to
 // Text-to-Image Diffusion Models (2023); layers as the diffusers library runs them.
 
 #include "graph/diffusion_blocks.hpp"
@@ -33,10 +33,10 @@ private:
     [[nodiscard]] std::size_t levels() const { return denoiser_.channels.size(); }
     [[nodiscard]] Count time_width() const { return 4 * denoiser_.channels.front(); }
 
-    /// Sines and cosines of the time, and two products; other conditions likewise.
+    /// Sines and cosines of the time, and two GEMMs; other conditions likewise.
     void embed_time() {
         builder_.segment("time");
-        constexpr double kernels = 8;  // frequencies, products, sine, cosine, joined and cast
+        constexpr double kernels = 8;  // frequencies, GEMMs, sine, cosine, joined and cast
         const Count waves = denoiser_.channels.front();
         builder_.pointwise_kernels("sines", {.channels = waves, .height = 1, .width = 1}, kernels, kernels);
         embed(waves);

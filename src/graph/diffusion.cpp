@@ -28,7 +28,7 @@ OpGraph denoising_graph(const Diffusion& model, const Run& run, const Lowering& 
     Run samples = run;
     if (model.guidance) samples.batch *= 2;
     OpGraph graph = denoiser_graph(model, samples, lowering);
-    // The two halves under guidance are joined and told apart, and the scheduler moves the latent images one step.
+    // The two halves under guidance are joined and distinguished, and the scheduler moves the latent images one step.
     constexpr double kernels = 12, flops = 3;
     const Run latent = latent_run(model, run);
     const ConvNet net = latent_net(model.autoencoder.latent_channels, latent.image_size);

@@ -4,7 +4,7 @@ namespace roofcast {
 
 Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     Numerics n;
-    n.matmul = product_precision(run, lowering);
+    n.matmul = gemm_precision_of(run, lowering);
     n.vector = run.precision == Precision::tf32 ? Precision::fp32 : activation_precision(run.precision);
     n.stored = lowering.stays_narrow(run.precision) && !serving ? run.precision : n.vector;
     n.stream = stream_precision(lowering, n.stored);
@@ -25,8 +25,8 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     return n;
 }
 
-Precision product_precision(const Run& run, const Lowering& lowering) {
-    const bool keeps_fp32 = run.precision == Precision::tf32 && !lowering.tf32_products;
+Precision gemm_precision_of(const Run& run, const Lowering& lowering) {
+    const bool keeps_fp32 = run.precision == Precision::tf32 && !lowering.tf32_gemms;
     return keeps_fp32 ? Precision::fp32 : run.precision;
 }
 
@@ -38,12 +38,12 @@ Precision norm_precision(const Lowering& lowering, Precision stored) {
     return lowering.fp32_norms ? stream_precision(lowering, stored) : stored;
 }
 
-std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys) {
+std::optional<Precision> attention_gemms(const Run& run, const Lowering& lowering, Precision stored, Count keys) {
     const bool wide = element_size(stored) > 2 * byte;
-    const bool tf32 = wide && lowering.framework() && product_precision(run, lowering) == Precision::tf32;
-    if ((tf32 || !wide) && lowering.odd_rows_on_lanes && keys % 2 != 0) return Precision::fp32;
+    const bool tf32 = wide && lowering.framework() && gemm_precision_of(run, lowering) == Precision::tf32;
+    if ((tf32 || !wide) && lowering.odd_rows_on_simt && keys % 2 != 0) return Precision::fp32;
     if (tf32) return Precision::tf32;
-    return stored == Precision::tf32 && !lowering.tf32_products ? std::optional(Precision::fp32) : std::nullopt;
+    return stored == Precision::tf32 && !lowering.tf32_gemms ? std::optional(Precision::fp32) : std::nullopt;
 }
 
 Attention pass_attention(const Run& run, const Lowering& lowering, Precision stored, const AttentionSize& size) {
@@ -58,7 +58,7 @@ Attention pass_attention(const Run& run, const Lowering& lowering, Precision sto
         .precision = stored,
         .kv_precision = stored,
         .fused = size.queries == size.keys ? lowering.fuses_attention(run.precision, size.keys) : lowering.fuses_attention(run.precision),
-        .products = attention_products(run, lowering, stored, size.keys),
+        .gemm_precision = attention_gemms(run, lowering, stored, size.keys),
         .fp32_scores = lowering.fp32_scores,
         .copies_heads = lowering.copies_heads,
         .cached = false,
@@ -182,7 +182,7 @@ void LayerBuilder::separate_rmsnorm(std::string_view name, Count rows, Count col
     add("norm_mean", Reduce{.inputs = elements, .outputs = rows, .window = as_count(cols), .precision = wide});
     OpNode& root = add("norm_root", Elementwise{.elements = rows, .precision = wide});
     root.eager_kernels = 2;  // adds the least variance, takes the root
-    root.same_call = true;   // the host's time of a kernel was read off with two kernels fewer
+    root.same_call = true;   // the launch time of a kernel was read off with two kernels fewer
     add("norm_scale", pass(wide, true));
     if (widens) add("norm_narrow", narrowing(elements, wide, n_.norm));
     add(name, pass(n_.norm, true), as_count(cols));

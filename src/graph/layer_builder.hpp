@@ -17,9 +17,9 @@ inline double as_count(Count n) {
 
 /// Number formats of a run.
 struct Numerics {
-    Precision matmul = Precision::fp16;  ///< products of activations and weights
-    Precision vector = Precision::fp16;  ///< LM head and products of activations
-    Precision stored = Precision::fp16;  ///< activations between products, attention, norms, embeddings
+    Precision matmul = Precision::fp16;  ///< GEMMs of activations and weights
+    Precision vector = Precision::fp16;  ///< LM head and GEMMs of activations
+    Precision stored = Precision::fp16;  ///< activations between GEMMs, attention, norms, embeddings
     Precision stream = Precision::fp16;  ///< what layers add to: fp32 under mixed precision, else as stored
     Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
@@ -30,21 +30,21 @@ struct Numerics {
     bool framework = false;      ///< kernels over strided or broadcast operands compute each address
     bool adds_in_norms = false;  ///< of `Lowering`
     bool reduces_in_norms = false;
-    bool quantizes_apart = false;  ///< activations are quantized with scales of the checkpoint, by a kernel before each product
+    bool quantizes_apart = false;  ///< activations are quantized with scales of the checkpoint, by a kernel before each GEMM
     bool quantizes_rows = false;   ///< activations are quantized per row at run time (LLM serving); else scales are static
     [[nodiscard]] Bytes element() const { return element_size(stored); }
 };
 
-/// Formats of `run`. `serving`: 8- and 4-bit matrix products quantize their activations at run time.
+/// Formats of `run`. `serving`: 8- and 4-bit GEMMs quantize their activations at run time.
 Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving);
 
-/// What matrix products multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
-Precision product_precision(const Run& run, const Lowering& lowering);
-/// Of a run that stores activations in `stored`: what products with learned factors and sums with these come out in.
+/// What GEMMs multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
+Precision gemm_precision_of(const Run& run, const Lowering& lowering);
+/// Precision of GEMM outputs and of sums with them, in a run that stores activations in `stored`.
 Precision stream_precision(const Lowering& lowering, Precision stored);
 /// What layer and group norms of such a run compute in.
 Precision norm_precision(const Lowering& lowering, Precision stored);
-/// Writes `elements` of `stream` again in `stored`, as mixed precision does before each product.
+/// Writes `elements` of `stream` again in `stored`, as mixed precision does before each GEMM.
 Elementwise narrowing(Count elements, Precision stream, Precision stored);
 /// Multiplies `elements` in `from` with a parameter a channel: comes out in `stream`.
 Elementwise scaling(Count elements, Precision from, Precision stream);
@@ -55,7 +55,7 @@ void by_error_function(OpNode& gelu, bool framework);
 /// Adds `elements` in `branch` to as many in `stream`.
 Elementwise joining(Count elements, Precision branch, Precision stream);
 
-/// Masks of `windows` windows of `places` places, every other block of which shifts them: what the host computes for one block, in the
+/// Masks of `windows` windows of `places` places, every other block of which shifts them: what the CPU computes for one block, in the
 /// mean, and hands over.
 OpNode window_mask(Count windows, Count places, Seconds per_element);
 
@@ -63,19 +63,19 @@ OpNode window_mask(Count windows, Count places, Seconds per_element);
 struct AttentionSize {
     Count batch = 1, heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
 };
-/// What separate products of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
-/// products do, fp32 where its library has no kernels of tensor cores for rows of an odd number of elements.
-std::optional<Precision> attention_products(const Run& run, const Lowering& lowering, Precision stored, Count keys);
+/// What separate GEMMs of attention over `keys` tokens compute in where that is not the `stored` format: TF32 where a framework's other
+/// GEMMs do, fp32 where its library has no kernels of tensor cores for rows of an odd number of elements.
+std::optional<Precision> attention_gemms(const Run& run, const Lowering& lowering, Precision stored, Count keys);
 
 /// Attention to rows that the same pass computes, stored in `stored`; fused where the run's software fuses it.
 Attention pass_attention(const Run& run, const Lowering& lowering, Precision stored, const AttentionSize& size);
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {
-inline constexpr double rope = 5;               // two products, negate, concat, add
+inline constexpr double rope = 5;               // two GEMMs, negate, concat, add
 inline constexpr double kv_append = 2;          // concatenate keys, concatenate values
 inline constexpr double repeat_kv = 2;          // copies, or views, of keys and values that heads share
-inline constexpr double unfused_attention = 6;  // product, scale, mask, softmax, product, transpose
+inline constexpr double unfused_attention = 6;  // GEMM, scale, mask, softmax, GEMM, transpose
 inline constexpr double sampling = 3;           // cast, softmax or arg max, gather
 inline constexpr double mla_split = 6;          // splits and concatenations of the rotary and plain parts
 }  // namespace eager
@@ -89,7 +89,7 @@ public:
 
     /// y[m, n] = x[m, k] · W + bias.
     OpNode& linear(std::string_view name, Count m, Count n, Count k, bool bias = false, double eager_kernels = 1);
-    /// Products of one input [rows, k] with weights of several widths: an eager framework runs one after the other, engines all as `name`.
+    /// GEMMs of one input [rows, k] with weights of several widths: an eager framework runs one after the other, engines all as `name`.
     /// Parts of width 0 are left out.
     struct Projection {
         std::string_view name;
@@ -98,13 +98,13 @@ public:
     void projections(std::string_view name, Count rows, std::initializer_list<Projection> parts, Count k, bool bias = false);
     /// As linear, in the precision of embeddings; `times` of them, each of which reads the weights.
     OpNode& head(std::string_view name, Count m, Count n, Count k, bool bias = false, Count times = 1);
-    /// `batch` products of activations with activations, or of one weight per head.
+    /// `batch` GEMMs of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
     /// A norm of the stream that the layer before it adds to; `reduced`: an all-reduce brings what is added.
     void sum_norm(std::string_view name, Normalization kind, Count rows, Count cols, bool reduced);
-    /// Of the stream, for the product that follows: a cast comes before or after it where formats differ.
+    /// Adds a norm of the residual stream for the following GEMM, with a cast if formats differ.
     OpNode& norm(std::string_view name, Normalization kind, Count rows, Count cols);
-    /// Of what a product left in the stored format.
+    /// Adds a norm of a GEMM's output in the stored format.
     void branch_norm(std::string_view name, Normalization kind, Count rows, Count cols);
     OpNode& elementwise(std::string_view name, Count elements, double reads, double flops, Fusion fusion = Fusion::chain,
                         double eager_kernels = 1);

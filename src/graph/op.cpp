@@ -39,7 +39,7 @@ struct Macs {
     }
 };
 
-/// FLOPs besides the multiply-adds of matrix products.
+/// FLOPs besides the multiply-adds of GEMMs.
 struct VectorFlops {
     double operator()(const Elementwise& e) const { return real(e.elements) * e.flops_per_element; }
     double operator()(const RowWise& r) const { return real(r.rows) * real(r.cols) * row_wise_flops; }

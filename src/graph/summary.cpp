@@ -13,7 +13,7 @@ namespace {
 constexpr double mega = 1e6, giga = 1e9;
 
 // Tensors read for one output of a layer by what joins layers (residual addition, pooling, squeeze-and-excitation, concatenation; in
-// transformers normalization, which published activations leave out, is among them). With the product, normalization and activation
+// transformers normalization, which published activations leave out, is among them). With the GEMM, normalization and activation
 // these make 7.6 passes over the published activations for convolutional nets and 4 for transformers: least absolute deviation of
 // latency = 2 gmacs / peak + passes * 2 bytes * mactivations / bandwidth over the timm-results rows of the RTX 3090 and 4090.
 constexpr double joined_reads_convolutional = 1.3, joined_reads_transformer = 0.5;
@@ -29,7 +29,7 @@ Count estimated_layers(const Summary& m) {
     return rounded(typical * std::pow(std::max(m.mparams, 1.0) / 25, 0.1));
 }
 
-/// Product of which `rows` × `k` activations and `k` × `n` weights give the layer's share of the multiply-adds, outputs and parameters.
+/// GEMM of which `rows` × `k` activations and `k` × `n` weights give the layer's fraction of the multiply-adds, outputs and parameters.
 Gemm mean_gemm(const Summary& m, double layers, Count batch, const Numerics& n) {
     const double macs = m.gmacs * giga / layers, outputs = m.mactivations * mega / layers, weights = m.mparams * mega / layers;
     const double k = std::max(1.0, macs / outputs);

@@ -55,7 +55,7 @@ WindowKernels window_kernels(const Run& run, const Lowering& lowering) {
 }
 
 /// Whether kernels for windows compute scores, bias, mask and softmax in one: FasterTransformer's do for heads of 32 and windows of up to
-/// 256 tokens, in up to 16 bits. Others run a product for each, as the models' code does.
+/// 256 tokens, in up to 16 bits. Others run a GEMM for each, as the models' code does.
 bool fuses_window(WindowKernels kernels, const Attention& op) {
     constexpr Count head = 32, longest = 256;
     return kernels == WindowKernels::fused && op.head_dim == head && op.kv_len <= longest && element_size(op.precision) <= 2 * byte;
@@ -93,7 +93,7 @@ void add_window_attention(LayerBuilder& b, const Stage& s) {
     op.copies_heads = own && s.lowering.copies_heads;        // frameworks' are moves of their own
     constexpr double bias_kernels = 3, network_kernels = 8;  // gather, permute, add; V2 runs its network too
     const double eager_kernels = eager::unfused_attention + bias_kernels + (s.model.v2 ? network_kernels : 0);
-    // Heads are a dimension inside that of tokens; batched products want them outside. Queries are scaled on the way.
+    // Heads are a dimension inside that of tokens; batched GEMMs want them outside. Queries are scaled on the way.
     if (framework && !s.model.v2) b.strided_move("heads_first", 4 * rows * s.width, Fusion::chain);
     b.add("attention", op, position_weights(s), Fusion::none, eager_kernels);
     if (framework && !s.model.v2) b.strided_move("heads_last", rows * s.width, Fusion::chain);
@@ -118,7 +118,7 @@ Segment blocks(const Stage& s, const Numerics& n) {
     return {"stage" + std::to_string(s.index + 1), s.model.depths[s.index], b.take()};
 }
 
-/// Of the map behind a merging; an odd side is padded.
+/// Side of the map after merging; an odd side is padded.
 Count merged_side(Count side) {
     return (side + 1) / 2;
 }

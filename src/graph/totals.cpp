@@ -15,7 +15,7 @@ double sum(const OpGraph& graph, PerNode per_node) {
     return total;
 }
 
-/// Bits of a stored weight: those of a matrix product's format, else of the operator's precision.
+/// Bits of a stored weight: those of a GEMM's format, else of the operator's precision.
 struct WeightBits {
     double operator()(const Gemm& op) const { return op.weight_bits; }
     double operator()(const Embedding& op) const { return op.weight_bits > 0 ? op.weight_bits : native_weights(op.precision).bits; }

@@ -37,7 +37,7 @@ std::vector<Cluster> clusters_of(const TransformerXl& m) {
     return clusters;
 }
 
-/// Tables of all clusters, and where these are narrower, products to the width of the model.
+/// Tables of all clusters, and where these are narrower, GEMMs to the width of the model.
 Segment embedding(const XlPass& pass, const Numerics& n) {
     const TransformerXl& m = pass.model;
     LayerBuilder b(n);
@@ -52,8 +52,8 @@ Segment embedding(const XlPass& pass, const Numerics& n) {
     return {"embedding", 1, b.take()};
 }
 
-/// Scores of content and of distance are products of their own; those of distance are shifted row by row. In TensorFlow: distances are
-/// a product an image and head, the mask computes in fp32.
+/// Scores of content and of distance are GEMMs of their own; those of distance are shifted row by row. In TensorFlow: distances are
+/// a GEMM an image and head, the mask computes in fp32.
 void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
     const TransformerXl& m = pass.model;
     const Count groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
@@ -69,7 +69,7 @@ void add_scores_of_tensorflow(LayerBuilder& b, const XlPass& pass) {
 }
 
 /// The same in PyTorch: einsum copies keys, which lie between queries and values, and lines up the queries of all images of a head, so that
-/// distances are one product a head; sum and scale are one generated kernel.
+/// distances are one GEMM a head; sum and scale are one generated kernel.
 void add_scores_of_pytorch(LayerBuilder& b, const XlPass& pass) {
     const TransformerXl& m = pass.model;
     const Count groups = pass.batch * m.heads, scores = groups * pass.tokens * pass.seen();
@@ -110,15 +110,15 @@ Segment layers(const XlPass& pass, const Numerics& n) {
     return {"layer", m.layers, b.take()};
 }
 
-/// Most words are in the first cluster, whose scores stand beside those of the other clusters; of each other one a share of the rows is.
+/// Most words are in the first cluster, whose scores include those of the other clusters; of each other one a fraction of the rows is.
 Segment softmax(const XlPass& pass, const Numerics& n) {
     const TransformerXl& m = pass.model;
-    constexpr double share = 0.03;  // assumed: of words in one of the rarer clusters
+    constexpr double fraction = 0.03;  // assumed: of words in one of the rarer clusters
     const std::vector<Cluster> clusters = clusters_of(m);
     LayerBuilder b(n);
     for (const Cluster& c : clusters) {
         const bool head = c.first == 0;
-        const auto rare = static_cast<Count>(share * static_cast<double>(pass.rows())) + 1;
+        const auto rare = static_cast<Count>(fraction * static_cast<double>(pass.rows())) + 1;
         const Count rows = head ? pass.rows() : rare;
         const Count words = c.words() + (head ? Count(clusters.size()) - 1 : Count(0));
         if (!head) b.move("select", rows * m.hidden, selection);

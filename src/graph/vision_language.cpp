@@ -61,7 +61,7 @@ Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Nu
     const Count merged = m.merge * m.merge;
     const Count rows = (m.fixed_image_tokens > 0 ? pass.rows() : pass.images * pass.patches / merged);
     if (m.projector_hidden == 0) {
-        // Llama 3.2 Vision projects the last output beside those of five layers within.
+        // Llama 3.2 Vision projects the last output in addition to those of five layers within.
         constexpr Count outputs = 6;
         const Count width = m.global_layers > 0 ? outputs * m.vision.hidden : merged * m.vision.hidden;
         b.norm("final_norm", m.vision.norm, pass.rows(), m.vision.hidden);

@@ -26,7 +26,7 @@ OpNode& add_attention_op(LayerBuilder& b, const VitPass& pass, std::string_view 
 /// Self-attention over `groups` windows of `length` tokens.
 void add_self_attention(LayerBuilder& b, const VitPass& pass, Count groups, Count length) {
     const Vit& m = pass.model;
-    // Hugging Face's layers go through packed images and windows in a loop, whose turns take the host as long as a kernel more.
+    // Hugging Face's layers go through packed images and windows in a loop, whose turns take the CPU as long as a kernel more.
     const bool loops = pass.packed && b.numerics().framework;
     OpNode& node = add_attention_op(b, pass, "attention", loops ? Count(1) : groups, length, length);
     if (loops) {

@@ -29,7 +29,7 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
     return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-/// A name beside `file` that nobody can guess. Long names of files are cut: the longest that systems take is 255 bytes.
+/// A name next to `file` that nobody can guess. Long names of files are cut: the longest that systems take is 255 bytes.
 std::filesystem::path random_name(const std::filesystem::path& file) {
     constexpr std::size_t longest_stem = 200;
     std::random_device random;
@@ -165,7 +165,7 @@ void AtomicFile::commit() {
     if (::close(descriptor) != 0 && errno != EINTR) throw refusal(file_, "the file cannot be written", errno);
 }
 
-/// Links the complete file to its place, or where that is taken beside it: a link replaces nothing.
+/// Links the complete file to its place, or next to it if the place is taken: a link replaces nothing.
 void AtomicFile::give_name() {
     const std::string source = path_of(descriptor_);
     const auto link = [&source](const std::filesystem::path& name) {

@@ -19,12 +19,12 @@ public:
 };
 
 /// Where the text stands before it takes the place of the file. A file without a name vanishes with the process and cannot be planted.
-/// Some file systems have none: there, and with `named`, it has a random name beside the file.
+/// Some file systems have none: there, and with `named`, it has a random name next to the file.
 enum class Temporary { unnamed, named };
 
-/// A file that grows beside the one asked for and takes its place when it is complete and on the disk. What is replaced keeps its mode, and
-/// its owner where the system lets it. A symbolic link stays: the file that it leads to is replaced. Devices and pipes are written to as
-/// they are.
+/// A file that grows next to the one asked for and takes its place when it is complete and on the disk. What is replaced keeps its mode,
+/// and its owner where the system lets it. A symbolic link stays: the file that it leads to is replaced. Devices and pipes are written to
+/// as they are.
 class AtomicFile {
 public:
     /// `names`, if any, must outlive the file. Throws Error for a directory and a folder that does not exist, WriteError for what the

@@ -114,7 +114,7 @@ void read_csv(std::string_view text, const std::string& file, const std::functio
         return Error({.what = "not valid CSV: a quote is misplaced or left open",
                       .file = file,
                       .line = builder.line(),
-                      .suggestion = "put a field that holds quotes in quotes and double those inside it"});
+                      .suggestion = "quote the field and double the quotes inside it"});
     };
     while (!text.empty()) {
         const std::size_t size = std::min(block, text.size());

@@ -17,7 +17,7 @@ bool holds_data(const std::filesystem::path& folder) {
 
 std::filesystem::path required(const std::filesystem::path& folder, const char* given_by) {
     if (holds_data(folder)) return folder;
-    throw Error({.what = "no roofcast data there",
+    throw Error({.what = "the folder holds no roofcast data",
                  .key = given_by,
                  .found = folder.string(),
                  .expected = "a folder that holds gpus/ (profiles, arch/_default.toml), software/ and models/"});
@@ -39,8 +39,8 @@ std::filesystem::path data_folder(const std::optional<std::filesystem::path>& ch
         }
     }
     if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
-    throw Error({.what = "the data folder (gpus/, software/, models/) was not found beside the program",
-                 .suggestion = "give `data_folder` or set ROOFCAST_DATA"});
+    throw Error({.what = "the data folder (gpus/, software/, models/) was not found next to the program",
+                 .suggestion = "set `data_folder` or ROOFCAST_DATA"});
 }
 
 std::filesystem::path user_data_folder() {

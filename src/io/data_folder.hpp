@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// The folder that holds gpus/, software/ and models/: `chosen`, else ROOFCAST_DATA, else beside the build or install. Throws
+/// The folder that holds gpus/, software/ and models/: `chosen`, else ROOFCAST_DATA, else next to the build or install. Throws
 /// Error when there is none, with the key `data_folder` where `chosen` is no such folder.
 std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen);
 

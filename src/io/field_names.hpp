@@ -19,7 +19,7 @@ enum class Backquotes { kept, dropped };
 /// `text` with the other names of the fields that stand between backquotes in it. What has no other name stays as it is.
 std::string with_field_names(std::string_view text, const FieldName& other_name, Backquotes backquotes);
 
-/// The same of an error's texts, and the other name of its key unless it is one of a file. What was found stays: the user wrote it.
+/// The same for an error's texts, and the other name of its key unless it is one of a file. What was found stays: the user wrote it.
 ErrorDetail with_field_names(ErrorDetail detail, const FieldName& other_name, Backquotes backquotes);
 
 }  // namespace roofcast

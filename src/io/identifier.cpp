@@ -38,7 +38,7 @@ std::string required_identifier(const TableReader& table, std::string_view key, 
     if (is_identifier(text)) return text;
     const std::string likely = identifier_of(text);
     throw table.error(key, "not an id", fmt::format("\"{}\"", text.size() > longest_identifier ? text.substr(0, longest_identifier) : text),
-                      "lower-case letters, digits, '.', '_' and '-', at most 100, a letter or digit first",
+                      "at most 100 lower-case letters, digits, '.', '_' and '-', starting with a letter or digit",
                       likely.empty() ? "" : fmt::format("such as \"{}\"", likely));
 }
 

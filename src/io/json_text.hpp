@@ -17,7 +17,8 @@ template <class Json>
 Json parse_json(std::string_view text, const std::string& file) {
     constexpr int deepest = 256;  // as the parser of TOML has it
     const auto check_depth = [&file](int depth, typename Json::parse_event_t, const Json&) {
-        if (depth > deepest) throw Error({.what = "lists and objects nest too deep", .file = file, .expected = "at most 256 levels"});
+        if (depth > deepest)
+            throw Error({.what = "lists and objects are nested too deeply", .file = file, .expected = "at most 256 levels"});
         return true;
     };
     try {

@@ -36,7 +36,7 @@ std::filesystem::path followed(const std::filesystem::path& file) {
         target = next.is_absolute() ? next : target.parent_path() / next;
     }
     if (std::filesystem::is_symlink(target, ec))
-        throw Error({.what = "the symbolic links lead in a circle", .file = file.string(), .suggestion = "name a file"});
+        throw Error({.what = "the symbolic links form a loop", .file = file.string(), .suggestion = "name a file"});
     return target;
 }
 
@@ -46,7 +46,7 @@ OutputTarget output_target(const std::filesystem::path& asked) {
     std::error_code ec;
     const auto status = std::filesystem::status(asked, ec);
     if (std::filesystem::is_directory(status))
-        throw Error({.what = "this is a directory, a file is needed", .file = asked.string(), .suggestion = "name a file inside it"});
+        throw Error({.what = "this is a directory, not a file", .file = asked.string(), .suggestion = "name a file inside it"});
     // /dev/stdout and its like stand for what is open already: a file put in its place would not be that one, and the names of pipes are no
     // paths. The system has to follow these.
     const bool open_already = open_descriptor(asked) || asked.string().starts_with("/proc/");

@@ -15,7 +15,7 @@ toml::table parsed_toml(std::string_view text, const std::string& file) {
     try {
         toml::table root = toml::parse(text, file);
         if (const auto line = line_deeper_than(deepest, root))
-            throw Error({.what = "tables and lists nest too deep", .file = file, .line = *line, .expected = "at most 32 levels"});
+            throw Error({.what = "tables and lists are nested too deeply", .file = file, .line = *line, .expected = "at most 32 levels"});
         return root;
     } catch (const toml::parse_error& e) {
         throw Error(

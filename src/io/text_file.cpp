@@ -38,7 +38,7 @@ std::string read_text_file(const std::filesystem::path& file) {
         throw Error({.what = "the file does not exist", .file = file.string(), .suggestion = "check the path"});
     }
     if (std::filesystem::is_directory(status)) {
-        throw Error({.what = "this is a directory, a file is needed", .file = file.string(), .suggestion = "name one file inside it"});
+        throw Error({.what = "this is a directory, not a file", .file = file.string(), .suggestion = "name one file inside it"});
     }
     if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_fifo(status)) {
         throw Error({.what = "this is neither a file nor a pipe", .file = file.string(), .suggestion = "name a regular file"});

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t bytes_per_level = 2048;
 /// What the parser takes besides, with its 256 levels of lists and inline tables.
 constexpr std::size_t bytes_of_parser = std::size_t{4} << 20;
-/// Fits into the stack of any thread beside the parser.
+/// Fits into the stack of any thread together with the parser.
 constexpr std::size_t few_levels = 1000;
 
 struct Task {

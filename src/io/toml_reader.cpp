@@ -112,7 +112,7 @@ std::optional<std::string> TableReader::text_if(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr) return std::nullopt;
     const auto* value = node->as_string();
-    if (value == nullptr) throw error(key, "wrong type", {}, "a text in quotes");
+    if (value == nullptr) throw error(key, "wrong type", {}, "a quoted string");
     return value->get();
 }
 
@@ -162,9 +162,9 @@ std::vector<std::string> TableReader::texts_if(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr) return values;
     const auto* array = node->as_array();
-    if (array == nullptr) throw error(key, "wrong type", {}, "a list of texts");
+    if (array == nullptr) throw error(key, "wrong type", {}, "a list of strings");
     for (const auto& item : *array) {
-        if (!item.is_string()) throw error(key, "wrong type in the list", {}, "texts in quotes");
+        if (!item.is_string()) throw error(key, "wrong type in the list", {}, "quoted strings");
         values.push_back(item.as_string()->get());
     }
     return values;
@@ -269,12 +269,13 @@ void TableReader::finish(const toml::table& table) const {
     for (const auto& [key, value] : table) {
         if (asked_.contains(key.str())) continue;
         const std::vector<std::string> known(asked_.begin(), asked_.end());
+        std::string likely = did_you_mean(key.str(), known);
         throw Error({.what = "unknown key",
                      .file = file_,
                      .line = static_cast<int>(key.source().begin.line),
                      .key = dotted(key.str()),
-                     .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-                     .suggestion = did_you_mean(key.str(), known)});
+                     .expected = likely.empty() ? fmt::format("one of {}", fmt::join(known, ", ")) : "",
+                     .suggestion = std::move(likely)});
     }
 }
 

@@ -20,7 +20,7 @@ namespace roofcast {
 /// Parses a TOML file. Throws Error with the parser's line and message.
 toml::table parse_toml_file(const std::filesystem::path& file);
 
-/// The same of text; `file` is the name that errors carry.
+/// The same for text; `file` is the name that errors carry.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
 /// The value of a node that is a number; of whole numbers beyond 2^53, which the parser does not convert, the nearest.
@@ -34,7 +34,7 @@ struct Range {
 inline constexpr Range positive{0, std::numeric_limits<double>::max(), true};
 inline constexpr Range non_negative{0};
 
-/// Of a count that names no bound of its own.
+/// Default upper bound of counts.
 inline constexpr std::int64_t largest_whole = std::int64_t{1} << 40;
 
 /// A view of one table. `base` (optional) is a second table whose keys stand in for those that `table` lacks: a variant over its
@@ -83,7 +83,7 @@ public:
     /// An error about `key` of this table, with its line.
     [[nodiscard]] Error error(std::string_view key, std::string what, std::string found = {}, std::string expected = {},
                               std::string suggestion = {}) const;
-    /// That the required `key` is missing, or misspelt when a key not asked for so far looks like it.
+    /// Error for a missing required `key`, or for a misspelt one if an unread key resembles it.
     [[nodiscard]] Error missing(std::string_view key, std::string expected = {}, std::string suggestion = {}) const;
     /// An error about a key not asked for so far that looks like `key`; nullopt when there is none.
     [[nodiscard]] std::optional<Error> misspelt(std::string_view key) const;

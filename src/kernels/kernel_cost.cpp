@@ -17,11 +17,11 @@ namespace {
 template <class Operator>
 Seconds arithmetic_floor(const Operator&, const Work& w, const GpuProfile& gpu) {
     const Seconds vector = w.vector > 0 * flop ? w.vector / gpu.vector_rate(w.precision) : 0 * s;
-    return w.matrix > 0 * flop ? max(vector, w.matrix / matrix_peak(gpu, w.precision)) : vector;
+    return w.matrix > 0 * flop ? max(vector, w.matrix / tensor_core_peak(gpu, w.precision)) : vector;
 }
 
 Seconds arithmetic_floor(const Conv2d& op, const Work& w, const GpuProfile& gpu) {
-    const FlopsPerSecond fastest = max(matrix_peak(gpu, w.precision), gpu.vector_rate(w.precision));
+    const FlopsPerSecond fastest = max(tensor_core_peak(gpu, w.precision), gpu.vector_rate(w.precision));
     return w.matrix / fastest * (winograd_applies(op) ? 0.25 : 1.0);
 }
 

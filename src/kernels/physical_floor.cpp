@@ -9,15 +9,15 @@ namespace roofcast {
 
 namespace {
 
-/// The peak of products of `p` that accumulate in fp16; absent where that is no faster.
+/// The peak of GEMMs of `p` that accumulate in fp16; absent where that is no faster.
 std::optional<FlopsPerSecond> accumulate_peak(const GpuProfile& gpu, Precision p) {
     if (p == Precision::fp16) return gpu.fp16_accumulate_peak;
-    // Products with block scales reach it too, though they accumulate in fp32 (cuBLASLt on GeForce Blackwell).
+    // GEMMs with block scales reach it too, though they accumulate in fp32 (cuBLASLt on GeForce Blackwell).
     if (p == Precision::fp8) return gpu.fp8_accumulate_peak;
     return std::nullopt;
 }
 
-/// The fastest rate at which products of `p` can run at the clock that boards hold, fp16 accumulation included. None when the GPU has no
+/// The fastest rate at which GEMMs of `p` can run at the sustained clock, fp16 accumulation included. None when the GPU has no
 /// such unit.
 std::optional<FlopsPerSecond> fastest_peak(const GpuProfile& gpu, Precision p) {
     auto peak = gpu.matmul_peak(p);
@@ -37,14 +37,14 @@ Seconds traffic_floor(Bytes bytes, const GpuProfile& gpu) {
 }
 
 /// What bounds an operator: that of a model may find its tensors on the chip.
-enum class Counted { products, products_and_traffic };
+enum class Counted { gemms, products_and_traffic };
 
 struct Floor {
     const GpuProfile& gpu;
     const Op& any;
     Counted counted = Counted::products_and_traffic;
 
-    Seconds operator()(const Gemm& op) const { return products(op.precision); }
+    Seconds operator()(const Gemm& op) const { return gemms(op.precision); }
     Seconds operator()(const Moe& op) const {
         // Measurements do not say whether experts are gated; without a gate two of three matrices are left.
         Moe plain = op;
@@ -53,9 +53,9 @@ struct Floor {
         return max(arithmetic_floor(op_flops(least), fastest_peak(gpu, op.precision)), traffic(least));
     }
     Seconds operator()(const Attention& op) const {
-        // With an 8-bit cache the products may run in 8 bits as well.
-        const Precision products = op.products == Precision::tf32 ? Precision::tf32 : op.precision;
-        const auto peak = fastest_peak(gpu, products), cache_peak = fastest_peak(gpu, op.kv_precision);
+        // With an 8-bit cache the GEMMs may run in 8 bits as well.
+        const Precision gemms = op.gemm_precision == Precision::tf32 ? Precision::tf32 : op.precision;
+        const auto peak = fastest_peak(gpu, gemms), cache_peak = fastest_peak(gpu, op.kv_precision);
         return max(arithmetic_floor(op_flops(any), peak && cache_peak ? max(*peak, *cache_peak) : peak), traffic());
     }
     Seconds operator()(const Conv2d& op) const {
@@ -84,13 +84,13 @@ struct Floor {
 private:
     [[nodiscard]] Seconds traffic() const { return traffic(any); }
     [[nodiscard]] Seconds traffic(const Op& op) const {
-        return counted == Counted::products ? Seconds{} : traffic_floor(compulsory_bytes(op), gpu);
+        return counted == Counted::gemms ? Seconds{} : traffic_floor(compulsory_bytes(op), gpu);
     }
     /// What is updated in place is read and written where L2 holds it.
     [[nodiscard]] Seconds traffic_in_place() const {
-        return counted == Counted::products ? Seconds{} : traffic_floor(max(Bytes{}, compulsory_bytes(any) - gpu.l2), gpu);
+        return counted == Counted::gemms ? Seconds{} : traffic_floor(max(Bytes{}, compulsory_bytes(any) - gpu.l2), gpu);
     }
-    [[nodiscard]] Seconds products(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
+    [[nodiscard]] Seconds gemms(Precision p) const { return max(arithmetic_floor(op_flops(any), fastest_peak(gpu, p)), traffic()); }
 };
 
 /// What one run of `node` reads that no earlier operator of the pass wrote: weights, and what the KV cache holds of earlier passes.
@@ -115,16 +115,16 @@ Seconds physical_floor(const Op& op, const GpuProfile& gpu) {
 }
 
 Seconds physical_floor(const OpGraph& graph, const GpuProfile& gpu) {
-    Seconds products;
+    Seconds gemms;
     Bytes read = -graph.tied_weights * graph.tied_weight_bits / 8 * byte;
     for (const Segment& segment : graph.segments) {
         for (const OpNode& node : segment.nodes) {
             const double runs = static_cast<double>(segment.repeat * node.repeat);
-            products += runs * std::visit(Floor{gpu, node.op, Counted::products}, node.op);
+            gemms += runs * std::visit(Floor{gpu, node.op, Counted::gemms}, node.op);
             read += runs * unavoidable_reads(node);
         }
     }
-    return max(products, traffic_floor(max(Bytes{}, read), gpu));
+    return max(gemms, traffic_floor(max(Bytes{}, read), gpu));
 }
 
 }  // namespace roofcast

@@ -7,7 +7,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr double no_floor = 1e30;  // of the clock: cooling may throttle the board at will
+constexpr double no_floor = 1e30;  // of the clock: cooling may throttle the GPU at will
 
 Bound largest(const KernelCost& c, Seconds busy) {
     if (c.total > (c.launch + busy) * (1 + 1e-9)) return Bound::power;
@@ -20,12 +20,12 @@ Bound largest(const KernelCost& c, Seconds busy) {
 /// At boost clock, which takes more voltage the higher it is: to the power 1/2. A finer process takes less: CUDA cores to the power 5/4,
 /// tensor cores in proportion; these take the less the wider they are, by the root of their width (docs/model/power.md).
 JoulesPerFlop flop_energy(MathUnit unit, const Gpu& gpu) {
-    constexpr double lanes_nm = 7, matrix_nm = 5;
+    constexpr double simt_nm = 7, tensor_core_nm = 5;
     constexpr Hertz reference_clock = 1000 * mhz;
     const auto& profile = gpu.profile;
     const JoulesPerFlop energy = gpu.parameters.values.power.flop[index(unit)] * std::sqrt(profile.boost_clock / reference_clock);
-    if (unit != MathUnit::simt) return profile.process_nm / matrix_nm / matrix_side(profile) * energy;
-    const double process = profile.process_nm / lanes_nm;
+    if (unit != MathUnit::simt) return profile.process_nm / tensor_core_nm / tensor_core_side(profile) * energy;
+    const double process = profile.process_nm / simt_nm;
     return process * std::sqrt(std::sqrt(process)) * energy;
 }
 
@@ -126,11 +126,11 @@ KernelCost streaming_cost(Bytes moved, Flops flops, Precision precision, const G
     const auto& p = gpu.parameters.values.streaming;
     Terms t;
     t.flops = flops;
-    t.compute = flops / lane_rate(gpu.profile, precision);
+    t.compute = flops / simt_rate_of(gpu.profile, precision);
     t.dram_bytes = after_l2(moved, gpu.profile.l2, p.l2_residency, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     t.l2 = moved / (gpu.profile.bandwidth * p.l2_bandwidth_ratio);
-    t.latency = p.fixed + lasting(start.cycles, gpu.profile) + start.wait * first_wait(t.dram_bytes, moved, gpu);
+    t.latency = p.fixed + time_of_cycles(start.cycles, gpu.profile) + start.wait * first_wait(t.dram_bytes, moved, gpu);
     return combine(t, gpu);
 }
 

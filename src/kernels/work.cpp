@@ -16,8 +16,8 @@ bool winograd_applies(const Conv2d& op) {
 }
 
 Work work(const Gemm& op) {
-    const MatrixProduct product = plain_product(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
-    return {2 * flop * (real(op.batch) * real(op.m) * real(op.n) * real(op.k)), {}, product.compulsory, op.precision};
+    const TiledGemm gemm = plain_gemm(op.batch, op.m, op.n, op.k, op.precision, op.weight_bits, op.output);
+    return {2 * flop * (real(op.batch) * real(op.m) * real(op.n) * real(op.k)), {}, gemm.compulsory, op.precision};
 }
 
 Work work(const Attention& op) {
@@ -28,7 +28,7 @@ Work work(const Attention& op) {
     return {2 * flop * (heads * visible_pairs(op) * width),
             {},
             activations + groups * keys * cached_width(op) * element_size(op.kv_precision),
-            !op.fused && op.products == Precision::tf32 ? Precision::tf32 : op.precision};
+            !op.fused && op.gemm_precision == Precision::tf32 ? Precision::tf32 : op.precision};
 }
 
 double cached_width(const Attention& op) {
@@ -108,7 +108,7 @@ Work work(const CausalConvolution& op) {
     return {{}, {}, 2 * channels * real(op.query_len) * element_size(op.precision) + state, op.precision};
 }
 
-/// A prompt starts from no state. Its products may run on tensor cores, those of an update are of vectors.
+/// A prompt starts from no state. Its GEMMs may run on tensor cores, those of an update are of vectors.
 Work work(const Recurrence& op) {
     const double tokens = real(op.batch) * real(op.query_len);
     const double states = real(op.batch) * real(op.value_heads) * real(op.key_dim) * real(op.value_dim);
@@ -167,7 +167,7 @@ Bytes switch_bytes(const Collective& op) {
     return (n + 1) / n * op.bytes;
 }
 
-std::optional<Precision> matrix_precision(const Op& op) {
+std::optional<Precision> gemm_precision(const Op& op) {
     return std::visit(
         []<class AnyOp>(const AnyOp& any) -> std::optional<Precision> {
             using std::is_same_v;

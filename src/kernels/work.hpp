@@ -10,7 +10,7 @@
 namespace roofcast {
 
 struct Work {
-    Flops matrix, vector;  ///< of matrix products in `precision`, and of element-wise arithmetic
+    Flops matrix, vector;  ///< of GEMMs in `precision`, and of element-wise arithmetic
     Bytes bytes;           ///< every input read once, every output written once
     Precision precision = Precision::fp16;
 };
@@ -48,8 +48,8 @@ inline bool has_one_tap(const Conv2d& op) {
     return op.kernel_h * op.kernel_w == 1;
 }
 
-/// The precision of the matrix products of `op`, when it has some.
-std::optional<Precision> matrix_precision(const Op& op);
+/// The precision of the GEMMs of `op`, when it has some.
+std::optional<Precision> gemm_precision(const Op& op);
 
 /// Elements of a key and a value: what a score multiplies.
 double score_width(const Attention& op);

@@ -44,7 +44,7 @@ ModelRow parse_block_row(const Row& row) {
     result.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(activation_precision(timed.precision));
     result.batch = row.count(MeasuredColumn::batch);
     require_plausible({result.batch, block.block.heads, block.block.query_len, block.block.kv_len});
-    if (block.block.query_len > block.block.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    if (block.block.query_len > block.block.kv_len) throw Unusable{"causal attention has more queries than keys"};
     result.execution = Execution::cuda_graph;
     result.metric = Metric::latency_ms;
     result.value = timed.latency.in(ms);

@@ -167,8 +167,17 @@ std::string Row::identity() const {
     return key;
 }
 
+namespace {
+
+/// The nearest known names, or the new name of a column that was renamed.
+std::string likely_column(std::string_view found) {
+    if (found == "board_gib") return "this column is now called gpu_memory_gib";
+    return did_you_mean(found, {column_names.begin(), column_names.end()});
+}
+
+}  // namespace
+
 std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fields, const std::string& file, int line) {
-    const std::vector<std::string> known(column_names.begin(), column_names.end());
     if (fields.size() == 1) require_commas(fields[0], file, line);
     std::vector<MeasuredColumn> columns;
     for (const std::string_view field : fields) {
@@ -179,7 +188,7 @@ std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fi
                          .file = file,
                          .line = line,
                          .found = found.empty() ? "a column without a name" : shown(found),
-                         .suggestion = did_you_mean(found, known)});
+                         .suggestion = likely_column(found)});
         }
         const auto column = static_cast<MeasuredColumn>(match - column_names.begin());
         if (std::find(columns.begin(), columns.end(), column) != columns.end())
@@ -188,7 +197,7 @@ std::vector<MeasuredColumn> parse_header(const std::vector<std::string_view>& fi
     }
     const auto has = [&](MeasuredColumn c) { return std::find(columns.begin(), columns.end(), c) != columns.end(); };
     if (!has(MeasuredColumn::op) && !has(MeasuredColumn::model)) {
-        throw Error({.what = "neither an 'op' nor a 'model' column: these are no measurements",
+        throw Error({.what = "the file has neither an 'op' nor a 'model' column, so it holds no measurements",
                      .file = file,
                      .line = line,
                      .expected = "columns such as gpu, op, precision, latency_us or gpu, model, precision, metric, value"});

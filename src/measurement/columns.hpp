@@ -86,7 +86,7 @@ enum class MeasuredColumn {
     max_tokens,
     memory_fraction,
     context_tokens,
-    board_gib,
+    gpu_memory_gib,
     admission,
     mode,
     prefill_workers,

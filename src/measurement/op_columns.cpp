@@ -68,7 +68,7 @@ Attention parse_attention(const Row& row, Precision precision) {
     op.precision = precision;
     op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
     if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) throw Unusable{"kv_heads does not divide heads"};
-    if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    if (op.causal && op.query_len > op.kv_len) throw Unusable{"causal attention has more queries than keys"};
     // Engines keep keys in a cache, but for encoders, whose tokens all attend to each other.
     const bool encodes = !op.causal && op.query_len > 1 && op.query_len == op.kv_len;
     op.cached = !encodes || row.text(MeasuredColumn::kernel).empty();
@@ -206,7 +206,7 @@ Attention parse_latent_attention(const Row& row, Precision precision) {
     op.query_len = row.count(MeasuredColumn::query_len);
     op.kv_len = row.count(MeasuredColumn::kv_len);
     require_plausible({op.batch, op.heads, op.head_dim, op.query_len, op.kv_len});
-    if (op.query_len > op.kv_len) throw Unusable{"causal attention with more queries than keys"};
+    if (op.query_len > op.kv_len) throw Unusable{"causal attention has more queries than keys"};
     op.causal = true;
     op.precision = precision;
     op.kv_precision = row.precision_if(MeasuredColumn::kv_precision).value_or(precision);
@@ -214,7 +214,7 @@ Attention parse_latent_attention(const Row& row, Precision precision) {
     return op;
 }
 
-/// Of latent attention, a product a head: queries into the latent space, and what was attended to out of it.
+/// The GEMM per head of latent attention: queries into the latent space, outputs out of it.
 Gemm parse_latent_product(const Row& row, Precision precision) {
     const bool before = row.required_choice(MeasuredColumn::function, {"mla_gen_pre", "mla_gen_post"}) == "mla_gen_pre";
     const Gemm op{.batch = row.count(MeasuredColumn::heads),

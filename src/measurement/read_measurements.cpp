@@ -104,7 +104,7 @@ public:
                 require_some_use(++refused, any_kept, file, record.line, problem.reason);
             }
         });
-        if (columns.empty()) throw Error({.what = "the file holds no header line", .file = file, .expected = "a CSV header"});
+        if (columns.empty()) throw Error({.what = "the file has no header line", .file = file, .expected = "a CSV header"});
     }
 
     Measurements result() && {
@@ -165,7 +165,7 @@ std::vector<std::filesystem::path> csv_files(const std::filesystem::path& path) 
         if (entry->is_regular_file(not_told) && entry->path().extension() == ".csv") files.push_back(entry->path());
     }
     if (ec) throw Error({.what = "the folder cannot be read: " + ec.message(), .file = path.string()});
-    if (files.empty()) throw Error({.what = "the folder holds no .csv file", .file = path.string()});
+    if (files.empty()) throw Error({.what = "the folder has no .csv file", .file = path.string()});
     std::sort(files.begin(), files.end());
     return files;
 }

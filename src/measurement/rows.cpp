@@ -155,8 +155,8 @@ EngineSettings parse_start(const Row& row) {
                             .max_tokens = row.count_if(MeasuredColumn::max_tokens),
                             .max_sequences = row.count_if(MeasuredColumn::max_seqs),
                             .context = row.count_if(MeasuredColumn::context_tokens),
-                            .board = {}};
-    if (const auto board = positive_if(row, MeasuredColumn::board_gib)) settings.board = *board * gib;
+                            .gpu_memory = {}};
+    if (const auto gpu_memory = positive_if(row, MeasuredColumn::gpu_memory_gib)) settings.gpu_memory = *gpu_memory * gib;
     if (settings.fraction && *settings.fraction > 1)
         throw Unusable{fmt::format("memory_fraction is {}; expected at most 1", *settings.fraction)};
     require_step(settings.max_tokens, settings.max_sequences);
@@ -174,7 +174,7 @@ ServedLoad parse_served(const Row& row, const Parallelism& parallel) {
     const auto users = row.count_if(MeasuredColumn::concurrency);
     const auto requests = row.count_if(MeasuredColumn::requests);
     load.requests = users && !requests ? requests_a_user * *users : row.count(MeasuredColumn::requests);
-    if (users && load.rate_per_s) throw Unusable{"both rate_per_s and concurrency say when requests come"};
+    if (users && load.rate_per_s) throw Unusable{"rate_per_s and concurrency are both given; give one of them"};
     if (users && *users < parallel.data)
         throw Unusable{fmt::format("concurrency is {}, below the {} copies of data_parallel", *users, parallel.data)};
     load.users = users.value_or(load.requests);
@@ -260,7 +260,7 @@ ModelRow parse_model_row(const Row& row) {
     result.execution = parse_execution_column(row, result.served ? Execution::cuda_graph : Execution::eager);
     result.metric = parse_metric(row);
     if (is_of_start(result.metric) != result.started.has_value())
-        throw Unusable{fmt::format("{} does not suit phase '{}'", name(result.metric), result.phase)};
+        throw Unusable{fmt::format("metric {} does not apply to phase '{}'", name(result.metric), result.phase)};
     result.value = parse_value(row, result.metric);
     result.origin = origin_of(row);
     return result;

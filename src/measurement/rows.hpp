@@ -14,7 +14,7 @@ void require_some_use(std::int64_t rows, bool any_kept, const std::string& file,
 /// The operator that a kernel row's columns describe. Throws Unusable.
 Op parse_op(const Row& row, Precision precision);
 
-/// Of a recurrent layer's convolution, or of its recurrence, by the column `kernel`. Throws Unusable.
+/// A recurrent layer's convolution or recurrence, by the column `kernel`. Throws Unusable.
 Op parse_recurrent(const Row& row, Precision precision, RecurrentLayer layer);
 HyperConnection parse_hyper_connection(const Row& row, Precision precision);
 

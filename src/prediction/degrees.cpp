@@ -74,13 +74,13 @@ std::string listed(std::int64_t most, Works works) {
 void check_attention_groups(const Workload& workload, const DecoderLlm& llm, const Parallelism& p) {
     if (p.attention_data == 1) return;
     if (!llm.moe)
-        throw Error({.what = fmt::format("{} has no experts that groups of attention could share", workload.id),
+        throw Error({.what = fmt::format("{} has no experts, which attention data parallelism needs", workload.id),
                      .key = "parallel.attention_data",
                      .found = std::to_string(p.attention_data),
                      .expected = "1, or a mixture-of-experts model",
                      .suggestion = "`parallel.data` makes copies"});
     if (p.tensor % p.attention_data != 0)
-        throw Error({.what = "groups of attention share out the tensor-parallel GPUs: `parallel.attention_data` must divide "
+        throw Error({.what = "attention data parallelism divides the tensor-parallel GPUs: `parallel.attention_data` must divide "
                              "`parallel.tensor`",
                      .key = "parallel.attention_data",
                      .found = fmt::format("{} of tp {}", p.attention_data, p.tensor)});

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "prediction/interval_table.hpp"
-#include "prediction/phase_shares.hpp"
+#include "prediction/phase_fractions.hpp"
 
 namespace roofcast {
 
@@ -23,7 +23,7 @@ constexpr Provenance by_trust[] = {Provenance::user_fit, Provenance::gpu_fit, Pr
 struct Figure {
     std::string_view whole;                 ///< class of whole models that measures just this; empty: none
     std::vector<const KnownPhase*> phases;  ///< that it is made of
-    std::vector<TimeShare> by_phase;        ///< the same as classes of whole models
+    std::vector<TimeFraction> by_phase;     ///< the same as classes of whole models
 };
 
 struct Found {
@@ -32,13 +32,14 @@ struct Found {
     Provenance trust = Provenance::assumed;  ///< of the fit that speaks for the figure
 };
 
-bool all_known_at(const IntervalTable& intervals, const std::vector<TimeShare>& shares, Provenance provenance) {
-    return std::all_of(shares.begin(), shares.end(), [&](const TimeShare& s) { return intervals.at(s.op, provenance) != nullptr; });
+bool all_known_at(const IntervalTable& intervals, const std::vector<TimeFraction>& fractions, Provenance provenance) {
+    return std::all_of(fractions.begin(), fractions.end(),
+                       [&](const TimeFraction& s) { return intervals.at(s.op, provenance) != nullptr; });
 }
 
-/// A class's share of the time, and the interval that speaks for it; nullptr: none.
-struct KnownShare {
-    TimeShare time;
+/// A class's fraction of the time, and the interval that speaks for it; nullptr: none.
+struct KnownFraction {
+    TimeFraction time;
     const ResidualInterval* interval;
     /// Whether a fit as trusted as `provenance`, or more, knows the operator.
     [[nodiscard]] bool known_from(Provenance provenance) const {
@@ -46,41 +47,41 @@ struct KnownShare {
     }
 };
 
-std::vector<KnownShare> known_shares(const IntervalTable& intervals, const std::vector<TimeShare>& shares) {
-    std::vector<KnownShare> known;
-    known.reserve(shares.size() + 1);
-    for (const TimeShare& share : shares) known.push_back({share, intervals.most_trusted(share.op)});
+std::vector<KnownFraction> known_fractions(const IntervalTable& intervals, const std::vector<TimeFraction>& fractions) {
+    std::vector<KnownFraction> known;
+    known.reserve(fractions.size() + 1);
+    for (const TimeFraction& fraction : fractions) known.push_back({fraction, intervals.most_trusted(fraction.op)});
     return known;
 }
 
-double share_known_from(const std::vector<KnownShare>& shares, Provenance provenance) {
+double fraction_known_from(const std::vector<KnownFraction>& fractions, Provenance provenance) {
     double known = 0, all = 0;
-    for (const KnownShare& share : shares) {
-        if (share.known_from(provenance)) known += share.time.share;
-        all += share.time.share;
+    for (const KnownFraction& fraction : fractions) {
+        if (fraction.known_from(provenance)) known += fraction.time.fraction;
+        all += fraction.time.fraction;
     }
     return all > 0 ? known / all : 0;
 }
 
-ResidualInterval combined(const std::vector<KnownShare>& shares) {
+ResidualInterval combined(const std::vector<KnownFraction>& fractions) {
     double middle = 0, square = 0;
-    for (const auto& [time, interval] : shares) {
+    for (const auto& [time, interval] : fractions) {
         if (interval == nullptr) continue;
-        const double half = time.share * (interval->upper - interval->lower) / 2;
-        middle += time.share * (interval->upper + interval->lower) / 2;
+        const double half = time.fraction * (interval->upper - interval->lower) / 2;
+        middle += time.fraction * (interval->upper + interval->lower) / 2;
         square += half * half;
     }
     return {.op = {}, .lower = middle - std::sqrt(square), .upper = middle + std::sqrt(square)};
 }
 
-/// Of operators, with what lies between them.
-ResidualInterval with_assembly(const IntervalTable& intervals, std::vector<KnownShare> shares) {
-    shares.push_back({{"assembly", 1}, intervals.most_trusted("assembly")});
-    return combined(shares);
+/// Interval of operators, including the time between them.
+ResidualInterval with_assembly(const IntervalTable& intervals, std::vector<KnownFraction> fractions) {
+    fractions.push_back({{"assembly", 1}, intervals.most_trusted("assembly")});
+    return combined(fractions);
 }
 
 /// `shares`: of the figure's phases.
-std::optional<Found> found_at(const IntervalTable& intervals, const Figure& figure, const std::vector<KnownShare>& shares,
+std::optional<Found> found_at(const IntervalTable& intervals, const Figure& figure, const std::vector<KnownFraction>& fractions,
                               Provenance provenance) {
     if (!figure.whole.empty()) {
         if (const auto* whole = intervals.at(figure.whole, provenance))
@@ -88,33 +89,33 @@ std::optional<Found> found_at(const IntervalTable& intervals, const Figure& figu
     }
     if (!figure.by_phase.empty() && all_known_at(intervals, figure.by_phase, provenance)) {
         const std::string basis = intervals.at(figure.by_phase.front().op, provenance)->basis;
-        return Found{.interval = combined(known_shares(intervals, figure.by_phase)), .basis = "whole models of this kind, " + basis};
+        return Found{.interval = combined(known_fractions(intervals, figure.by_phase)), .basis = "whole models of this kind, " + basis};
     }
     if (provenance < Provenance::pooled_fit) return std::nullopt;
-    if (share_known_from(shares, provenance) < enough_of_the_time) return std::nullopt;
-    const auto weight = [&](const KnownShare& s) { return s.known_from(provenance) ? s.time.share : 0.0; };
-    const auto largest =
-        std::max_element(shares.begin(), shares.end(), [&](const KnownShare& a, const KnownShare& b) { return weight(a) < weight(b); });
-    return Found{.interval = with_assembly(intervals, shares), .basis = "operators, " + largest->interval->basis};
+    if (fraction_known_from(fractions, provenance) < enough_of_the_time) return std::nullopt;
+    const auto weight = [&](const KnownFraction& s) { return s.known_from(provenance) ? s.time.fraction : 0.0; };
+    const auto largest = std::max_element(fractions.begin(), fractions.end(),
+                                          [&](const KnownFraction& a, const KnownFraction& b) { return weight(a) < weight(b); });
+    return Found{.interval = with_assembly(intervals, fractions), .basis = "operators, " + largest->interval->basis};
 }
 
 std::optional<Found> find(const IntervalTable& intervals, const Figure& figure) {
-    const std::vector<KnownShare> shares = known_shares(intervals, shares_of(figure.phases));
+    const std::vector<KnownFraction> fractions = known_fractions(intervals, fractions_of(figure.phases));
     for (const Provenance p : by_trust) {
-        if (auto found = found_at(intervals, figure, shares, p)) {
+        if (auto found = found_at(intervals, figure, fractions, p)) {
             found->trust = p;
             return found;
         }
     }
     if (intervals.empty()) return std::nullopt;
-    return Found{.interval = with_assembly(intervals, shares), .basis = "operators, defaults"};
+    return Found{.interval = with_assembly(intervals, fractions), .basis = "operators, defaults"};
 }
 
 std::string_view phase_family(const Phase& phase, const Workload& workload) {
     return phase.name == "vision" ? std::string_view("vit") : std::string_view(workload.family);
 }
 
-/// Of the phases given: all of a run, or those before the first token, or decode alone.
+/// Figure over the given phases: all of a run, those before the first token, or decode alone.
 Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload) {
     Figure figure{.whole = {}, .phases = std::move(phases), .by_phase = {}};
     double total = 0;
@@ -137,11 +138,11 @@ Figure figure_of(std::vector<const KnownPhase*> phases, const Workload& workload
     return figure;
 }
 
-/// Of two parts with independent errors, the first with the share `share` of the time.
-IntervalRatio of_parts(const IntervalRatio& a, double share, const IntervalRatio& b) {
+/// Ratio of two parts with independent errors; the first takes `fraction` of the time.
+IntervalRatio of_parts(const IntervalRatio& a, double fraction, const IntervalRatio& b) {
     const LogInterval first = logarithmic(a), second = logarithmic(b);
-    return ratio(LogInterval{.middle = share * first.middle + (1 - share) * second.middle,
-                             .half = std::hypot(share * first.half, (1 - share) * second.half)});
+    return ratio(LogInterval{.middle = fraction * first.middle + (1 - fraction) * second.middle,
+                             .half = std::hypot(fraction * first.half, (1 - fraction) * second.half)});
 }
 
 /// Name of what `key` of a profile leaves to assumption, among the intervals: "assumed_l2_mib"; all rates of arithmetic are one kind.
@@ -166,7 +167,7 @@ LogInterval left_to_assumption(const Gpu& gpu) {
     return sum;
 }
 
-/// `factor` with the independent error `other` beside it.
+/// `factor` combined with the independent error `other`.
 IntervalRatio widened(const IntervalRatio& factor, const LogInterval& other) {
     if (other.half == 0) return factor;
     const LogInterval own = logarithmic(factor);
@@ -211,9 +212,9 @@ IntervalRatio ratio(const LogInterval& interval) {
     return {std::exp(interval.middle - interval.half), std::exp(interval.middle + interval.half)};
 }
 
-ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares) {
+ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeFraction>& fractions) {
     const IntervalTable intervals(parameters);
-    return combined(known_shares(intervals, shares));
+    return combined(known_fractions(intervals, fractions));
 }
 
 std::optional<PredictionIntervals> prediction_intervals(const Prediction& p, const Workload& workload, const Gpu& device,

@@ -14,7 +14,7 @@ namespace roofcast {
 /// "model_vit", "model_cnn", "model_detector" or "model_other". `family` is that of a workload or of a measured row, `phase` as in rows.
 std::string_view model_class(std::string_view family, std::string_view phase);
 
-/// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
+/// Interval of the most trusted fit that knows `op`, else of the default parameters, else their "all". nullptr: not known.
 const ResidualInterval* find_interval(const ParameterSet& parameters, std::string_view op);
 
 /// Factors on a prediction.
@@ -29,14 +29,14 @@ LogInterval logarithmic(const IntervalRatio& factor);
 IntervalRatio ratio(const LogInterval& interval);
 
 /// Time of one class of operators, or of one phase, in a run.
-struct TimeShare {
+struct TimeFraction {
     std::string_view op;
-    double share = 0;
+    double fraction = 0;
 };
 
 /// Errors of one class go together, those of different classes are independent in log space: with s the shares of the time, m the middles
 /// and h the half widths of the classes, the whole is Σ s m ± √(Σ (s h)²). Classes that nobody knows count as exact.
-ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeShare>& shares);
+ResidualInterval combined(const ParameterSet& parameters, const std::vector<TimeFraction>& fractions);
 
 /// Intervals of a whole run. From whole models of the same kind where a fit saw some; else from its operators; else the hand values of
 /// whole models. Wider by what values of `device`'s profile that are assumed leave open; never below what the data sheet allows. `used`:

@@ -15,10 +15,10 @@ public:
     /// `parameters` must outlive the table.
     explicit IntervalTable(const ParameterSet& parameters);
 
-    /// Of fits with that provenance the last that knows `op`. nullptr: none does.
+    /// Interval of the last fit with that provenance that knows `op`. nullptr: none does.
     [[nodiscard]] const ResidualInterval* at(std::string_view op, Provenance provenance) const;
 
-    /// Of the most trusted fit that knows `op`, else of the hand values; their "all" when nobody knows it. nullptr: nothing is known.
+    /// Interval of the most trusted fit that knows `op`, else of the default parameters, else their "all". nullptr: not known.
     [[nodiscard]] const ResidualInterval* most_trusted(std::string_view op) const;
 
     [[nodiscard]] bool empty() const { return intervals_.empty(); }

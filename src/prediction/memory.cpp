@@ -36,7 +36,8 @@ std::int64_t largest(std::int64_t limit, Predicate fits) {
 
 constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 
-/// Weights of the fullest of `stages` pipeline stages: its share of the layers, beside the embedding on the first or the head on the last.
+/// Weights of the fullest of `stages` pipeline stages: its part of the layers, and the embedding on the first or the head on the
+/// last.
 Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stages) {
     if (graph.name == "vision") return weight_size(graph);  // runs whole on the first stage
     OpGraph embedding, head, between;
@@ -45,8 +46,8 @@ Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stag
         part.segments.push_back(segment);
     }
     const std::int64_t in_stage = (layers + stages - 1) / stages;
-    const double share = static_cast<double>(in_stage) / static_cast<double>(layers);
-    return share * weight_size(between) + max(weight_size(embedding), weight_size(head));
+    const double fraction = static_cast<double>(in_stage) / static_cast<double>(layers);
+    return fraction * weight_size(between) + max(weight_size(embedding), weight_size(head));
 }
 
 /// A change of the run that takes less memory.
@@ -78,18 +79,18 @@ std::vector<Remedy> spread(const Run& request, const DecoderLlm* llm, std::int64
     const bool tensor = degree == &Parallelism::tensor;
     const Parallelism& now = request.parallel;
     const std::int64_t beside = tensor ? now.pipeline : std::max(now.tensor, now.expert);  // GPUs of a copy for each way
-    for (std::int64_t ways = now.*degree + 1; ways * beside <= most_gpus; ++ways) {
+    for (std::int64_t wider = now.*degree + 1; wider * beside <= most_gpus; ++wider) {
         const bool accepted =
-            tensor ? ways % now.attention_data == 0 && splits_heads(*llm, ways / now.attention_data) && ways * now.data % now.expert == 0
-                   : ways <= llm->layers;
+            tensor ? wider % now.attention_data == 0 && splits_heads(*llm, wider / now.attention_data) && wider * now.data % now.expert == 0
+                   : wider <= llm->layers;
         if (!accepted) continue;
         Run r = request;
-        r.parallel.*degree = ways;
+        r.parallel.*degree = wider;
         const std::int64_t gpus = r.parallel.gpus();
-        // Beside other degrees, the field says which one is meant.
-        std::string name = gpus == ways
-                               ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", ways)
-                               : fmt::format("{} {}, {} GPUs in all", tensor ? "`parallel.tensor`" : "`parallel.pipeline`", ways, gpus);
+        // In addition to other degrees, the field says which one is meant.
+        std::string name = gpus == wider
+                               ? fmt::format("{} over {} GPUs", tensor ? "tensor parallelism" : "a pipeline", wider)
+                               : fmt::format("{} {}, {} GPUs in all", tensor ? "`parallel.tensor`" : "`parallel.pipeline`", wider, gpus);
         remedies.push_back({std::move(name), std::move(r)});
     }
     return remedies;
@@ -178,8 +179,8 @@ MemoryAdvice memory_advice(const Workload& workload, const Run& request, const S
     }
     if (offload && has_layers(workload)) {
         // What is left when nothing faster fits.
-        if (const auto share = smallest_offload(workload, request, software, capacity, 0.01))
-            add({fmt::format("offloading {:.0f} % of the layers' weights to the host", 100 * *share), with_offload(request, *share)});
+        if (const auto fraction = smallest_offload(workload, request, software, capacity, 0.01))
+            add({fmt::format("offloading {:.0f} % of the layers' weights to the host", 100 * *fraction), with_offload(request, *fraction)});
     }
     return advice;
 }

@@ -48,7 +48,7 @@ bool can_offload(const GpuProfile& gpu) {
 
 void require_host_link(const Run& request, const GpuProfile& gpu) {
     if (request.techniques.offload <= 0 || can_offload(gpu)) return;
-    throw Error({.what = fmt::format("{} has no memory apart from the host's", gpu.id),
+    throw Error({.what = fmt::format("{} has no memory of its own: it shares that of the CPU", gpu.id),
                  .key = "techniques.offload",
                  .found = fmt::format("{}", request.techniques.offload),
                  .expected = "0, or a GPU with memory of its own",
@@ -56,11 +56,11 @@ void require_host_link(const Run& request, const GpuProfile& gpu) {
 }
 
 bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request, const Gpu& gpu) {
-    const double share = request.techniques.offload;
-    if (share <= 0) return false;
+    const double fraction = request.techniques.offload;
+    if (fraction <= 0) return false;
     const LayerStack stack = layers_on_one_gpu(graph, request.parallel);
     if (stack.layers <= 0) return false;
-    const Seconds layer = cost(Copy{.kind = CopyKind::h2d, .bytes = share * stack.layer, .pinned = true}, gpu).total;
+    const Seconds layer = cost(Copy{.kind = CopyKind::h2d, .bytes = fraction * stack.layer, .pinned = true}, gpu).total;
     const Seconds transfer = stack.layers * layer;
     const bool waits = transfer > t.total;
     t.total = max(t.total, transfer) + layer;
@@ -72,19 +72,19 @@ Bytes offloaded_weights(const OpGraph& graph, const Run& request) {
     return request.techniques.offload * std::max(0.0, stack.layers - buffered_layers) * stack.layer;
 }
 
-Run with_offload(Run request, double share) {
-    request.techniques.offload = share;
+Run with_offload(Run request, double fraction) {
+    request.techniques.offload = fraction;
     return request;
 }
 
 std::optional<double> smallest_offload(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
                                        double step) {
-    const auto total = [&](double share) { return memory_estimate(workload, with_offload(request, share), software).total(); };
+    const auto total = [&](double fraction) { return memory_estimate(workload, with_offload(request, fraction), software).total(); };
     const Bytes whole = total(0), excess = whole - capacity, saved = whole - total(1);
     if (excess <= Bytes{}) return 0;
     if (excess > saved) return std::nullopt;
-    const double share = std::min(1.0, std::ceil(excess / saved / step) * step);
-    return total(share) <= capacity ? share : std::min(1.0, share + step);  // a rounding error short
+    const double fraction = std::min(1.0, std::ceil(excess / saved / step) * step);
+    return total(fraction) <= capacity ? fraction : std::min(1.0, fraction + step);  // a rounding error short
 }
 
 }  // namespace roofcast

@@ -1,7 +1,7 @@
 #pragma once
 /// Weights that lie in host memory and are streamed to the GPU in every pass.
 ///
-/// Of each of the n layers that a GPU holds, the share f comes over PCIe while the layer before computes:
+/// Of each of the n layers that a GPU holds, the fraction f comes over PCIe while the layer before computes:
 ///     pass = max(compute, n · t) + t,   t = copy of f · (a layer's weights) from pinned memory
 /// The last t is the first layer's, which nothing hides. Two layers' streamed parts have buffers on the GPU. The pattern is that of
 /// FlexGen's percentage of weights (Sheng et al. 2023, arXiv:2303.06865, section 4).
@@ -23,11 +23,12 @@ bool wait_for_host_weights(Timeline& t, const OpGraph& graph, const Run& request
 /// What leaves the memory of one GPU, buffers subtracted.
 Bytes offloaded_weights(const OpGraph& graph, const Run& request);
 
-/// `request` with `share` of every layer's weights in host memory.
-Run with_offload(Run request, double share);
+/// `request` with `fraction` of every layer's weights in host memory.
+Run with_offload(Run request, double fraction);
 
-/// The smallest share of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take at
-/// most `capacity`: excess / (what the whole of them saves), since memory falls linearly in the share. nullopt: all of them are not enough.
+/// The smallest fraction of every layer's weights, a multiple of `step`, that has to be in host memory for the completed `request` to take
+/// at most `capacity`: excess / (what the whole of them saves), since memory falls linearly in the fraction. nullopt: all of them are not
+/// enough.
 std::optional<double> smallest_offload(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
                                        double step);
 

@@ -23,7 +23,7 @@ std::shared_ptr<const Workload> own_head(const Workload& workload) {
     if (heads == nullptr)
         throw Error({.what = fmt::format("{} has no multi-token prediction module", workload.id),
                      .key = "techniques.speculation.own_head",
-                     .suggestion = "a small model of its tokenizer can draft: `techniques.speculation.draft`"});
+                     .suggestion = "draft with a small model of the same tokenizer: `techniques.speculation.draft`"});
     auto head = std::make_shared<Workload>(workload);
     head->id += "-mtp";
     head->name += ", prediction module";

@@ -21,7 +21,7 @@ bool removes_padding(const SoftwareStack& stack, const Run& request) {
 
 namespace {
 
-/// `stack` on a host that takes `factor` of the time.
+/// `stack` on a CPU that takes `factor` times as long.
 void take_host_time(SoftwareStack& stack, double factor) {
     for (Seconds* time : {&stack.host_per_kernel, &stack.host_per_convolution, &stack.host_per_pass, &stack.lowering.window_mask_time})
         *time *= factor;
@@ -68,7 +68,7 @@ SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens) {
 
 /// A prompt cut into m chunks passes p stages like a wave: m + p − 1 steps of 1/(m p) of the work each; engines reach a part of
 /// that gain. One chunk gains nothing.
-double pipelined_share(const Run& run, const SoftwareStack& stack, std::int64_t tokens) {
+double pipelined_fraction(const Run& run, const SoftwareStack& stack, std::int64_t tokens) {
     if (stack.pipeline_chunk == 0) return 1;
     const double stages = static_cast<double>(run.parallel.pipeline);
     const double chunks = std::max(1.0, static_cast<double>(run.batch * tokens) / static_cast<double>(stack.pipeline_chunk));

@@ -26,8 +26,8 @@ Gpu gpu_of(const Gpu& device, const Run& request, const SoftwareStack& stack);
 /// and the longest context that fits is searched for where need only grows.
 SoftwareStack for_context(SoftwareStack stack, std::int64_t tokens);
 
-/// Share of the time of one stage after the other that a prompt of `tokens` tokens a sequence takes when its chunks follow each other
+/// Fraction of the time of one stage after the other that a prompt of `tokens` tokens a sequence takes when its chunks follow each other
 /// through the pipeline, above 0 and at most 1.
-double pipelined_share(const Run& run, const SoftwareStack& stack, std::int64_t tokens);
+double pipelined_fraction(const Run& run, const SoftwareStack& stack, std::int64_t tokens);
 
 }  // namespace roofcast

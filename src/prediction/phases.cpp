@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// The category that takes most of the GPU's time, or the host when the GPU waits for it.
+/// The category that takes most of the GPU's time, or host when the GPU waits for the CPU.
 std::string dominant_bound(const Timeline& t) {
     if (t.host_bound()) return "host";
     constexpr std::size_t bounds = static_cast<std::size_t>(Bound::unmodelled) + 1;
@@ -19,7 +19,7 @@ std::string dominant_bound(const Timeline& t) {
     return std::string(name(static_cast<Bound>(std::max_element(spent.begin(), spent.end()) - spent.begin())));
 }
 
-/// Of each GPU: stages of a pipeline take turns within the pass.
+/// Utilization of each GPU. Pipeline stages take turns within the pass.
 Utilization utilization(const Timeline& t, const GpuProfile& gpu, const Run& run) {
     const Seconds of_all_stages = static_cast<double>(run.parallel.pipeline) * t.total;
     Utilization u = utilization(t.flops, t.dram_bytes, of_all_stages, gpu, run.precision);

@@ -17,11 +17,11 @@ struct PhaseSetting {
     [[nodiscard]] const SoftwareStack& stack() const { return launches.stack(); }
 };
 
-/// Of a run of `time` on `gpu` that multiplies in `precision`; power is left at 0. All 0 when it takes no time. Stages of a pipeline:
-/// `time` is theirs together.
+/// Utilization of a run of `time` on `gpu` in `precision`, with power left at 0. All 0 when `time` is 0. For pipeline stages, `time` is
+/// their total.
 Utilization utilization(Flops flops, Bytes dram_bytes, Seconds time, const GpuProfile& gpu, Precision precision);
 
-/// The timeline of one pass, weights that the host holds streamed beside it.
+/// The timeline of one pass, with offloaded weights streamed in parallel.
 struct TimedPass {
     Timeline timeline;
     bool waits_for_host = false;  ///< the copy of weights takes longer than the pass
@@ -29,7 +29,7 @@ struct TimedPass {
 /// `first_equal`: as in `timeline`.
 TimedPass timed_pass(const OpGraph& graph, const PhaseSetting& setting, std::span<const std::size_t> first_equal = {});
 
-/// One pass, weights that the host holds streamed beside it.
+/// One pass, with offloaded weights streamed in parallel.
 Phase run_phase(OpGraph graph, const PhaseSetting& setting);
 
 /// The latency of such a pass alone.

@@ -132,17 +132,18 @@ Prediction predict(const Workload& workload, const Gpu& device, const Run& reque
     p.notes = technique_notes(p, workload);
     for (std::string& note : checkpoint_notes(workload, p.request)) p.notes.push_back(std::move(note));
     if (stack.half_padded && std::holds_alternative<Encoder>(workload.architecture))
-        p.notes.push_back(
-            removes_padding(stack, p.request)
-                ? "the engine was measured on so many tokens after padding was removed, which takes its host a part of the time"
-                : "the engine was measured on sequences of which half is padding: so are these");
+        p.notes.push_back(removes_padding(stack, p.request)
+                              ? "the engine was measured with padding removed, which costs CPU time"
+                              : "the engine was measured on half-padded sequences; the prediction assumes the same");
     if (p.request.host_time != 1)
-        p.notes.push_back(fmt::format("the host takes {:.4g} of the time of those that engines were measured on", p.request.host_time));
+        p.notes.push_back(
+            fmt::format("launch overhead is {:.4g} times that of the machines on which the engines were measured", p.request.host_time));
     if (std::string note = pcie_note(p.request, device.profile); !note.empty()) p.notes.push_back(std::move(note));
     if (is_traced(software, p.request, workload, vendor))
-        p.notes.push_back("the model's own script has TorchScript record it: times are those of TorchScript");
+        p.notes.push_back("the model's own script uses TorchScript; times are those of TorchScript");
     if (p.request.execution == Execution::tensorrt && !vendor.empty() && vendor != "NVIDIA")
-        p.notes.push_back(fmt::format("TensorRT runs on NVIDIA GPUs, this one is of {}: the times are those of an engine like it", vendor));
+        p.notes.push_back(
+            fmt::format("TensorRT runs on NVIDIA GPUs only, and this GPU is from {}; times are those of a similar engine", vendor));
     return p;
 }
 

@@ -46,7 +46,7 @@ Phase prefill_phase(const PhaseSetting& setting, std::int64_t context) {
         phase.latency += pass_latency(pass(rest, cached + whole * chunk), setting);
         phase.passes += static_cast<double>(rest) / static_cast<double>(chunk);
     }
-    phase.latency *= pipelined_share(request, setting.stack(), fresh);
+    phase.latency *= pipelined_fraction(request, setting.stack(), fresh);
     return phase;
 }
 

@@ -101,7 +101,7 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const Run& 
         const std::int64_t prompt = llm.max_context - (context - run.prompt_tokens),
                            output = llm.max_context - (context - run.generate_tokens);
         const bool by_prompt = prompt >= 1, by_output = !by_prompt && output >= 1;
-        throw Error({.what = fmt::format("{} holds at most {} tokens of context", workload.id, llm.max_context),
+        throw Error({.what = fmt::format("{} supports at most {} tokens of context", workload.id, llm.max_context),
                      .key = by_prompt   ? "prompt_tokens"
                             : by_output ? "generate_tokens"
                                         : "image_size",
@@ -117,9 +117,9 @@ void check_language(const Workload& workload, const DecoderLlm& llm, const Run& 
 void check_cache(const Run& run) {
     const Precision computed = activation_precision(run.precision);
     if (element_size(run.cache_precision()) <= element_size(computed)) return;
-    throw Error({.what = "a KV cache wider than what attention computes in",
+    throw Error({.what = "the KV cache is wider than the precision of attention",
                  .key = "kv_precision",
-                 .found = fmt::format("{} beside {}", name(run.cache_precision()), name(run.precision)),
+                 .found = fmt::format("{} with {}", name(run.cache_precision()), name(run.precision)),
                  .expected = fmt::format("at most {} bits", 8 * element_size(computed).in(byte)),
                  .suggestion = fmt::format("`kv_precision` {}", name(computed))});
 }
@@ -131,10 +131,10 @@ void check_host_time(double time) {
     throw Error({.what = "out of range",
                  .key = "host_time",
                  .found = fmt::format("{}", time),
-                 .expected = fmt::format("{} to {} times that of other hosts", least_host_time, most_host_time)});
+                 .expected = fmt::format("{} to {} times that of other machines", least_host_time, most_host_time)});
 }
 
-/// The draft model must be able to run beside the large one.
+/// The draft model must be able to run together with the large one.
 void check_draft(const Workload& workload, const Run& request) {
     const auto& speculation = request.techniques.speculation;
     if (!speculation) return;
@@ -150,7 +150,7 @@ void complete_encoder(const Workload& workload, const Encoder& encoder, Run& run
     if (run.prompt_tokens == 0)
         run.prompt_tokens = encoder.max_tokens() > 0 ? std::min(encoder.default_tokens, encoder.max_tokens()) : encoder.default_tokens;
     if (encoder.max_tokens() > 0 && run.prompt_tokens > encoder.max_tokens()) {
-        throw Error({.what = fmt::format("{} holds at most {} tokens", workload.id, encoder.max_tokens()),
+        throw Error({.what = fmt::format("{} supports at most {} tokens", workload.id, encoder.max_tokens()),
                      .key = "prompt_tokens",
                      .found = std::to_string(run.prompt_tokens)});
     }

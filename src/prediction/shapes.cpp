@@ -36,10 +36,10 @@ bool is_as_published(const Workload& workload, Precision precision) {
 std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run) {
     std::vector<std::string> notes = workload.notes;
     if (run.expert_weights)
-        notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as the checkpoint is published",
+        notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as in the published checkpoint",
                                     name(*run.expert_weights), run.expert_weights->bits));
     if (workload.native_cache && run.kv_precision == workload.native_cache)
-        notes.push_back(fmt::format("the KV cache is in {}, whose scales the checkpoint brings", name(*workload.native_cache)));
+        notes.push_back(fmt::format("the KV cache is stored in {}; the checkpoint includes its scales", name(*workload.native_cache)));
     return notes;
 }
 

@@ -15,11 +15,11 @@ bool is_sound(double value) {
 }
 
 [[noreturn]] void refuse(std::string key, double value, std::string_view unit) {
-    throw Error({.what = "the sizes, rates or factors given lead to a figure that cannot be",
+    throw Error({.what = "the given sizes, rates or factors lead to an impossible figure",
                  .key = std::move(key),
                  .found = fmt::format("{:.4g} {}", value, unit),
                  .expected = "a finite number of at least 0",
-                 .suggestion = "smaller sizes, or values within those of the shipped files"});
+                 .suggestion = "use smaller sizes, or values within the range of the shipped files"});
 }
 
 }  // namespace

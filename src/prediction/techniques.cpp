@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::int64_t most_draft_tokens = 1024, largest_block = std::int64_t{1} << 20;
 
-void require_share(const char* field, double share, bool below_one) {
-    if (share >= 0 && (below_one ? share < 1 : share <= 1)) return;
+void require_fraction(const char* field, double fraction, bool below_one) {
+    if (fraction >= 0 && (below_one ? fraction < 1 : fraction <= 1)) return;
     throw Error({.what = "out of range",
                  .key = field,
-                 .found = fmt::format("{}", share),
-                 .expected = below_one ? "a share of at least 0 and below 1" : "a share from 0 to 1"});
+                 .found = fmt::format("{}", fraction),
+                 .expected = below_one ? "a fraction from 0 to below 1" : "a fraction from 0 to 1"});
 }
 
 void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, std::int64_t most) {
@@ -34,7 +34,7 @@ void require_tokens(const char* field, std::int64_t tokens, std::int64_t least, 
 void check_speculation(const Speculation& speculation, const Workload& workload) {
     const bool own = speculation.own_head;
     require_tokens(own ? "techniques.speculation.own_head" : "techniques.speculation.tokens", speculation.tokens, 1, most_draft_tokens);
-    require_share("techniques.speculation.acceptance", speculation.acceptance, false);
+    require_fraction("techniques.speculation.acceptance", speculation.acceptance, false);
     if (own) return;  // `own_head` looks for it
     const Workload& draft = *speculation.draft;
     if (!std::holds_alternative<DecoderLlm>(draft.architecture))
@@ -43,7 +43,7 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
                      .found = draft.id,
                      .expected = "a model of family llm"});
     if (draft.id == workload.id)
-        throw Error({.what = "the draft model is the model itself, which gains nothing",
+        throw Error({.what = "the draft model is the model itself, so speculation gains nothing",
                      .key = "techniques.speculation.draft",
                      .found = draft.id,
                      .expected = "a smaller model with the same tokenizer"});
@@ -53,8 +53,8 @@ void check_speculation(const Speculation& speculation, const Workload& workload)
 
 void check_techniques(const Run& request, const Workload& workload) {
     const Techniques& t = request.techniques;
-    require_share("techniques.cached_prefix", t.cached_prefix, true);
-    require_share("techniques.offload", t.offload, false);
+    require_fraction("techniques.cached_prefix", t.cached_prefix, true);
+    require_fraction("techniques.offload", t.offload, false);
     require_tokens("techniques.prefill_chunk", t.prefill_chunk, 0, largest_run_count);
     require_tokens("techniques.kv_block", t.kv_block, 1, largest_block);
     const auto refuse = [&workload](bool given, const char* field, const char* why) {
@@ -69,13 +69,14 @@ void check_techniques(const Run& request, const Workload& workload) {
     refuse(t.offload > 0 && !has_layers(workload), "techniques.offload", "is neither a language model nor an encoder");
     // Their image keys are projected once, which passes over parts of the prompt are not modelled for.
     const bool cross = llm != nullptr && !llm->cross_attention_layers.empty();
-    refuse(t.prefill_chunk > 0 && cross, "techniques.prefill_chunk", "has cross-attention layers, which chunks are not modelled for");
+    refuse(t.prefill_chunk > 0 && cross, "techniques.prefill_chunk",
+           "has cross-attention layers, for which chunked prefill is not modelled");
     if (t.speculation) check_speculation(*t.speculation, workload);
 }
 
-std::int64_t share_of(double share, std::int64_t tokens) {
+std::int64_t share_of(double fraction, std::int64_t tokens) {
     constexpr double rounding = 1e-9;  // 0.29 of 100 are 29
-    return static_cast<std::int64_t>(std::floor(share * static_cast<double>(tokens) + rounding));
+    return static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(tokens) + rounding));
 }
 
 std::int64_t cached_tokens(const Run& request) {
@@ -107,8 +108,8 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
     if (t.kv_block > 1) notes.push_back(fmt::format("paged KV cache: each sequence takes whole blocks of {} tokens", t.kv_block));
     if (t.offload > 0)
         notes.push_back(
-            fmt::format("offload: {:.4g} % of every layer's weights comes from pinned host memory in each pass; pass = max(compute, "
-                        "layers x t) + t, t = copy of a layer's share over PCIe; assumed: a link to each GPU, host memory that keeps up",
+            fmt::format("offload: each pass copies {:.4g} % of every layer's weights from pinned host memory; pass = max(compute, "
+                        "layers x t) + t, t = PCIe copy time of one layer; assumed: a PCIe link per GPU and fast enough host memory",
                         100 * t.offload));
     if (p.speculation) {
         const SpeculationOutcome& o = *p.speculation;
@@ -127,7 +128,7 @@ std::vector<std::string> technique_notes(const Prediction& p, const Workload& wo
             notes.push_back(fmt::format("{} has {} tokens in its vocabulary, {} {}: a draft needs the same tokenizer", workload.id,
                                         llm->vocabulary, t.speculation->draft->id, draft.vocabulary));
     }
-    if (p.intervals) notes.emplace_back("no measured row has these techniques: the interval is that of plain passes");
+    if (p.intervals) notes.emplace_back("no measured row covers these techniques; the interval is that of plain passes");
     return notes;
 }
 

@@ -11,10 +11,10 @@ namespace roofcast {
 /// Throws Error for values out of range, and for techniques that `workload` has no use for.
 void check_techniques(const Run& request, const Workload& workload);
 
-/// `share` of `tokens`, rounded down but for the rounding of the product itself.
-std::int64_t share_of(double share, std::int64_t tokens);
+/// `fraction` of `tokens`, rounded down but for the rounding of the product itself.
+std::int64_t share_of(double fraction, std::int64_t tokens);
 
-/// Tokens of a sequence's prompt that are cached before the run: a share of the text, rounded down; at least one is left.
+/// Tokens of a sequence's prompt that are cached before the run: a fraction of the text, rounded down; at least one is left.
 std::int64_t cached_tokens(const Run& request);
 
 /// Tokens of a sequence in one pass of `llm`'s prefill, of `fresh` in all: as asked, else as the engine cuts prompts.

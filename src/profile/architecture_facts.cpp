@@ -63,7 +63,7 @@ FarRows far_rows(TableReader table) {
     return rows;
 }
 
-BoardRanges board_ranges(TableReader table) {
+GpuRanges gpu_ranges(TableReader table) {
     const auto sms = positive_range(table, "sm_count"), clock = positive_range(table, "boost_clock_mhz"),
                power = positive_range(table, "watts_per_sm"), bandwidth = positive_range(table, "gb_s_per_sm");
     table.finish();
@@ -77,14 +77,14 @@ BoardRanges board_ranges(TableReader table) {
             .most_bandwidth_per_sm = bandwidth[1] * gb_per_s};
 }
 
-/// Name of an architecture that has a file beside the table's own; empty when the key is absent.
+/// Name of an architecture that has a file next to the table's own; empty when the key is absent.
 std::string described_architecture(TableReader& table, std::string_view key) {
     const auto name = table.text_if(key);
     if (!name) return {};
     const std::filesystem::path folder = std::filesystem::path(table.file()).parent_path();
     const auto known = known_architectures(folder.parent_path());
     if (std::find(known.begin(), known.end(), *name) == known.end())
-        throw table.error(key, "no such architecture", {}, fmt::format("one of {}", fmt::join(known, ", ")));
+        throw table.error(key, "unknown architecture", {}, fmt::format("one of {}", fmt::join(known, ", ")));
     return *name;
 }
 
@@ -95,10 +95,10 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.vendor = table.text("vendor");
     if (const auto text = table.text_if("default_capability")) {
         facts.default_capability = parse_capability(*text);
-        if (!facts.default_capability) throw table.error("default_capability", "not a compute capability", {}, "such as \"8.0\"");
+        if (!facts.default_capability) throw table.error("default_capability", "invalid compute capability", {}, "such as \"8.0\"");
     }
-    facts.fp32_lanes_per_sm = table.number("fp32_lanes_per_sm", positive);
-    facts.integer_lanes_per_sm = table.number_if("integer_lanes_per_sm", positive).value_or(0);
+    facts.fp32_units_per_sm = table.number("fp32_units_per_sm", positive);
+    facts.integer_units_per_sm = table.number_if("integer_units_per_sm", positive).value_or(0);
     facts.vector_ratio = ratios(table.table("vector_ratio"));
     facts.vector_ratio[index(Precision::fp32)] = 1;
     facts.tensor_flops_per_sm_clock = table.number_if("tensor_flops_per_sm_clock", positive).value_or(0);
@@ -106,7 +106,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.wide_tensor_ratio = ratios(table.table("wide_tensor_ratio"));
     facts.half_rate_accumulate = precision_set(table, "half_rate_accumulate");
     facts.sparse_ratio = table.number_if("sparse_ratio", {1, 4}).value_or(1);
-    if (table.has("boards")) facts.boards = board_ranges(table.table("boards"));
+    if (table.has("gpu_ranges")) facts.gpu_ranges = gpu_ranges(table.table("gpu_ranges"));
     facts.boost_clock = table.number("boost_clock_mhz", positive) * mhz;
     facts.tensor_clock = table.number_if("tensor_clock_mhz", positive).value_or(facts.boost_clock.in(mhz)) * mhz;
     facts.base_clock_ratio = table.number("base_clock_ratio", {0, 1, true});
@@ -118,7 +118,7 @@ ArchitectureFacts read_facts(TableReader& table) {
     facts.threads_per_sm = static_cast<double>(table.count_if("threads_per_sm", fewest_threads, most_threads).value_or(usual_threads));
     facts.registers_per_sm = table.number("registers_per_sm_kib", positive) * kib;
     facts.l2_partitions = static_cast<int>(table.count_if("l2_partitions", 1, 16).value_or(1));
-    facts.warp_matrix_fraction = table.number_if("warp_matrix_fraction", {0, 1, true}).value_or(1);
+    facts.warp_mma_fraction = table.number_if("warp_mma_fraction", {0, 1, true}).value_or(1);
     if (table.has("far_rows")) facts.far_rows = far_rows(table.table("far_rows"));
     facts.rows_in_turn = table.flag_if("rows_in_turn").value_or(false);
     facts.kernels_of = described_architecture(table, "kernels_of");
@@ -138,15 +138,15 @@ ArchitectureFacts read_facts(TableReader& table) {
 constexpr std::string_view fact_keys[] = {"source",
                                           "vendor",
                                           "default_capability",
-                                          "fp32_lanes_per_sm",
-                                          "integer_lanes_per_sm",
+                                          "fp32_units_per_sm",
+                                          "integer_units_per_sm",
                                           "vector_ratio",
                                           "tensor_flops_per_sm_clock",
                                           "tensor_ratio",
                                           "wide_tensor_ratio",
                                           "half_rate_accumulate",
                                           "sparse_ratio",
-                                          "boards",
+                                          "gpu_ranges",
                                           "boost_clock_mhz",
                                           "tensor_clock_mhz",
                                           "base_clock_ratio",
@@ -157,7 +157,7 @@ constexpr std::string_view fact_keys[] = {"source",
                                           "threads_per_sm",
                                           "registers_per_sm_kib",
                                           "l2_partitions",
-                                          "warp_matrix_fraction",
+                                          "warp_mma_fraction",
                                           "far_rows",
                                           "rows_in_turn",
                                           "kernels_of",
@@ -197,7 +197,7 @@ ArchitectureFacts facts_in(const std::filesystem::path& file, std::optional<Comp
     }
     const std::string wanted = capability ? written(*capability) : common.text("default_capability");
     if (std::find(capabilities.begin(), capabilities.end(), wanted) == capabilities.end()) {
-        throw Error({.what = "the architecture has no such compute capability",
+        throw Error({.what = "the architecture has no chip with this compute capability",
                      .key = "compute_capability",
                      .found = wanted,
                      .expected = fmt::format("one of {}", fmt::join(capabilities, ", ")),

@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// Of processes that GPUs were ever made in, with room to spare.
+/// Range of process nodes of GPUs, with a margin.
 inline constexpr Range physical_process_nm{0.5, 500};
 
 /// Facts of `architecture` for `capability` (its default one when absent); those of `_default.toml` for an architecture without a file.

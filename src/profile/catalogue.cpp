@@ -8,7 +8,7 @@
 #include "io/text_file.hpp"
 #include "io/toml_reader.hpp"
 #include "profile/architecture_names.hpp"
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 #include "profile/prices.hpp"
 #include "roofcast/gpu_profile.hpp"
 
@@ -89,7 +89,7 @@ Error unknown_gpu(const std::vector<std::filesystem::path>& files, std::string_v
         known.push_back(n.id);
         known.insert(known.end(), n.aliases.begin(), n.aliases.end());
     }
-    return Error({.what = "no GPU is called that",
+    return Error({.what = "unknown GPU",
                   .key = "gpu",
                   .found = fmt::format("\"{}\"", asked),
                   .expected = "an id of `roofcast gpu list`, an alias or a .toml file",
@@ -132,7 +132,7 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
     for (const GpuProfile& gpu : gpus) ids.push_back(gpu.id);
     for (const auto& [id, line] : prices.first_line) {
         if (std::find(ids.begin(), ids.end(), id) == ids.end())
-            throw Error({.what = "no profile of the folder has this id",
+            throw Error({.what = "the folder has no profile with this id",
                          .file = file.string(),
                          .line = line,
                          .key = "gpu",
@@ -143,8 +143,8 @@ void require_known_gpus(const PriceList& prices, const std::vector<GpuProfile>& 
 }
 
 /// The full profile in `file` if it is of `architecture`.
-std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
-                                   const std::string& architecture, FactsByCapability& facts) {
+std::optional<GpuProfile> gpu_in(const std::filesystem::path& file, const std::filesystem::path& gpus_folder,
+                                 const std::string& architecture, FactsByCapability& facts) {
     try {
         const toml::table head = head_of(file, head_text(file));
         const auto written = head["architecture"].value<std::string>();
@@ -158,15 +158,15 @@ std::optional<GpuProfile> board_in(const std::filesystem::path& file, const std:
 
 }  // namespace
 
-std::vector<GpuProfile> known_boards(const std::filesystem::path& gpus_folder, const std::string& architecture) {
-    std::vector<GpuProfile> boards;
+std::vector<GpuProfile> known_gpus(const std::filesystem::path& gpus_folder, const std::string& architecture) {
+    std::vector<GpuProfile> gpus;
     FactsByCapability facts;
     std::error_code ec;
-    if (!std::filesystem::is_directory(gpus_folder, ec)) return boards;
+    if (!std::filesystem::is_directory(gpus_folder, ec)) return gpus;
     for (const auto& file : profile_files(gpus_folder)) {
-        if (auto board = board_in(file, gpus_folder, architecture, facts)) boards.push_back(std::move(*board));
+        if (auto known = gpu_in(file, gpus_folder, architecture, facts)) gpus.push_back(std::move(*known));
     }
-    return boards;
+    return gpus;
 }
 
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {
@@ -180,10 +180,10 @@ std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_fol
         for (const auto& n : names) {
             const auto [place, is_new] = owner.emplace(folded(n), gpu.id);
             if (!is_new)
-                throw Error({.what = fmt::format("\"{}\" already stands for {}", n, place->second),
+                throw Error({.what = fmt::format("\"{}\" is already the name of {}", n, place->second),
                              .file = file.string(),
                              .key = n == gpu.id ? "id" : "aliases",
-                             .suggestion = "put it under also_called"});
+                             .suggestion = "list it under also_called"});
         }
         gpus.push_back(std::move(gpu));
     }

@@ -52,9 +52,10 @@ private:
 
 void check_vector_peaks(const GpuProfile& gpu, Findings& findings) {
     const double fp32 = gpu.vector_peak[index(Precision::fp32)]->in(tflops);
-    const double lanes = 2 * gpu.fp32_lanes_per_sm * static_cast<double>(gpu.sm_count) * gpu.peak_clock.in(hertz);
-    findings.compare("fp32_tflops", fp32, FlopsPerSecond{lanes}.in(tflops), "TFLOPS",
-                     fmt::format("2 x {:.0f} lanes x {} SMs x {:.0f} MHz", gpu.fp32_lanes_per_sm, gpu.sm_count, gpu.peak_clock.in(mhz)));
+    const double simt_peak = 2 * gpu.fp32_units_per_sm * static_cast<double>(gpu.sm_count) * gpu.peak_clock.in(hertz);
+    findings.compare(
+        "fp32_tflops", fp32, FlopsPerSecond{simt_peak}.in(tflops), "TFLOPS",
+        fmt::format("2 x {:.0f} CUDA cores x {} SMs x {:.0f} MHz", gpu.fp32_units_per_sm, gpu.sm_count, gpu.peak_clock.in(mhz)));
     for (const Precision p : all_precisions) {
         const auto& peak = gpu.vector_peak[index(p)];
         if (p == Precision::fp32 || !peak) continue;
@@ -84,7 +85,7 @@ void check_tensor_peaks(const GpuProfile& gpu, Findings& findings) {
     for (const Precision p : {Precision::fp64, Precision::fp32}) {
         const double ratio = facts.wide_tensor_ratio[index(p)];
         if (const auto& peak = gpu.tensor_peak[index(p)]; peak && ratio > 0)
-            findings.compare(tensor_key(p), peak->in(tflops), ratio * fp32, "TFLOPS", fmt::format("{} x fp32 lanes", ratio));
+            findings.compare(tensor_key(p), peak->in(tflops), ratio * fp32, "TFLOPS", fmt::format("{} x fp32 CUDA cores", ratio));
     }
     const auto full = full_rate(gpu);
     if (!full) return;
@@ -124,30 +125,30 @@ void check_magnitudes(const GpuProfile& gpu, Findings& findings) {
     if (gpu.nvlink) within("nvlink_gb_s", gpu.nvlink->in(gb_per_s), 20, 20'000, "GB/s", "both directions of all links");
 }
 
-/// Of boards of the architecture: what a peak that was read wrong, or a slip of a digit, brings out of range.
+/// Checks figures against those of the architecture's GPUs, to find misread peaks and typing errors.
 void check_ranges(const GpuProfile& gpu, Findings& findings) {
-    if (!gpu.facts.boards) return;
-    const BoardRanges& boards = *gpu.facts.boards;
+    if (!gpu.facts.gpu_ranges) return;
+    const GpuRanges& ranges = *gpu.facts.gpu_ranges;
     const double sms = static_cast<double>(gpu.sm_count);
     const auto within = [&](const char* key, double found, double lower, double upper, const char* unit, std::string rule) {
         if (found < lower || found > upper)
             findings.add(key, fmt::format("{:.4g}{}", found, unit), fmt::format("{:.4g} to {:.4g}{}", lower, upper, unit), std::move(rule));
     };
-    const std::string of = gpu.compute_capability ? fmt::format("of {} {}.{} boards", gpu.architecture, gpu.compute_capability->major,
+    const std::string of = gpu.compute_capability ? fmt::format("of {} {}.{} GPUs", gpu.architecture, gpu.compute_capability->major,
                                                                 gpu.compute_capability->minor)
-                                                  : fmt::format("of {} boards", gpu.architecture);
-    within("sm_count", sms, boards.fewest_sms, boards.most_sms, " SMs", of);
-    within("boost_clock_mhz", gpu.boost_clock.in(mhz), boards.lowest_boost_clock.in(mhz), boards.highest_boost_clock.in(mhz), " MHz", of);
-    within("tdp_watts", gpu.tdp.in(watt), sms * boards.least_power_per_sm.in(watt), sms * boards.most_power_per_sm.in(watt), " W",
-           fmt::format("{:g} to {:g} W per SM {}, {} SMs", boards.least_power_per_sm.in(watt), boards.most_power_per_sm.in(watt), of,
+                                                  : fmt::format("of {} GPUs", gpu.architecture);
+    within("sm_count", sms, ranges.fewest_sms, ranges.most_sms, " SMs", of);
+    within("boost_clock_mhz", gpu.boost_clock.in(mhz), ranges.lowest_boost_clock.in(mhz), ranges.highest_boost_clock.in(mhz), " MHz", of);
+    within("tdp_watts", gpu.tdp.in(watt), sms * ranges.least_power_per_sm.in(watt), sms * ranges.most_power_per_sm.in(watt), " W",
+           fmt::format("{:g} to {:g} W per SM {}, {} SMs", ranges.least_power_per_sm.in(watt), ranges.most_power_per_sm.in(watt), of,
                        gpu.sm_count));
-    within("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), sms * boards.least_bandwidth_per_sm.in(gb_per_s),
-           sms * boards.most_bandwidth_per_sm.in(gb_per_s), " GB/s",
-           fmt::format("{:g} to {:g} GB/s per SM {}, {} SMs", boards.least_bandwidth_per_sm.in(gb_per_s),
-                       boards.most_bandwidth_per_sm.in(gb_per_s), of, gpu.sm_count));
+    within("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), sms * ranges.least_bandwidth_per_sm.in(gb_per_s),
+           sms * ranges.most_bandwidth_per_sm.in(gb_per_s), " GB/s",
+           fmt::format("{:g} to {:g} GB/s per SM {}, {} SMs", ranges.least_bandwidth_per_sm.in(gb_per_s),
+                       ranges.most_bandwidth_per_sm.in(gb_per_s), of, gpu.sm_count));
 }
 
-void check_board(const GpuProfile& gpu, Findings& findings) {
+void check_gpu(const GpuProfile& gpu, Findings& findings) {
     check_magnitudes(gpu, findings);
     check_ranges(gpu, findings);
     if (const auto exact = channel_bandwidth(gpu.memory_type))
@@ -172,7 +173,7 @@ std::vector<ProfileFinding> check_gpu_profile(const GpuProfile& profile) {
     Findings findings(profile);
     check_vector_peaks(profile, findings);
     check_tensor_peaks(profile, findings);
-    check_board(profile, findings);
+    check_gpu(profile, findings);
     return findings.finished();
 }
 

@@ -12,22 +12,22 @@ namespace roofcast {
 
 namespace {
 
-constexpr double idle_error = 0.5;  ///< relative: idle power is 0.03 to 0.39 of TDP on the boards that were read
+constexpr double idle_error = 0.5;  ///< relative: idle power is 0.03 to 0.39 of TDP on the GPUs that were read
 
 /// A missing boost clock is the one that the fp32 peak implies, when the SMs are known.
-void derive_boost_clock(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_boost_clock(GpuProfile& gpu, const TypicalGpu& typical) {
     if (gpu.boost_clock > 0 * hertz) return;
     const auto& fp32 = gpu.vector_peak[index(Precision::fp32)];
     std::string reason = typical.of;
     gpu.boost_clock = typical.boost_clock.value;
     if (fp32 && gpu.sm_count > 0) {
-        gpu.boost_clock = fp32->value / (2 * gpu.fp32_lanes_per_sm * static_cast<double>(gpu.sm_count)) * hertz;
+        gpu.boost_clock = fp32->value / (2 * gpu.fp32_units_per_sm * static_cast<double>(gpu.sm_count)) * hertz;
         reason = "fp32 peak over 2 · fp32 units";
     }
     assume(gpu, "compute.boost_clock_mhz", fmt::format("{:.0f} MHz", gpu.boost_clock.in(mhz)), reason, typical.boost_clock.relative_error);
 }
 
-void derive_clocks(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_clocks(GpuProfile& gpu, const TypicalGpu& typical) {
     derive_boost_clock(gpu, typical);
     if (gpu.base_clock <= 0 * hertz) {
         gpu.base_clock = std::min(typical.base_clock_ratio.value, 1.0) * gpu.boost_clock;
@@ -45,17 +45,17 @@ void derive_clocks(GpuProfile& gpu, const TypicalBoard& typical) {
     if (gpu.tensor_clock <= 0 * hertz) gpu.tensor_clock = gpu.peak_clock;
 }
 
-void derive_sm_count(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_sm_count(GpuProfile& gpu, const TypicalGpu& typical) {
     const FlopsPerSecond fp32 = *gpu.vector_peak[index(Precision::fp32)];
     const bool states_clock = gpu.boost_clock > 0 * hertz;
     const Hertz clock = states_clock ? gpu.boost_clock : typical.boost_clock.value;
-    gpu.sm_count = std::max<std::int64_t>(1, std::llround(fp32.value / (2 * gpu.fp32_lanes_per_sm * clock.in(hertz))));
+    gpu.sm_count = std::max<std::int64_t>(1, std::llround(fp32.value / (2 * gpu.fp32_units_per_sm * clock.in(hertz))));
     assume(gpu, "compute.sm_count", std::to_string(gpu.sm_count),
-           fmt::format("fp32 peak over 2 · {:.0f} fp32 units · {:.0f} MHz, {}", gpu.fp32_lanes_per_sm, clock.in(mhz), typical.of),
+           fmt::format("fp32 peak over 2 · {:.0f} fp32 units · {:.0f} MHz, {}", gpu.fp32_units_per_sm, clock.in(mhz), typical.of),
            states_clock ? typical.peak_error : typical.boost_clock.relative_error);
 }
 
-void derive_power(GpuProfile& gpu, FlopsPerSecond fp32, const TypicalBoard& typical) {
+void derive_power(GpuProfile& gpu, FlopsPerSecond fp32, const TypicalGpu& typical) {
     const ArchitectureFacts& facts = gpu.facts;
     if (gpu.tdp <= 0 * watt) {
         const double watts = typical.watts_per_fp32_tflops.value;
@@ -83,7 +83,7 @@ void derive_power(GpuProfile& gpu, FlopsPerSecond fp32, const TypicalBoard& typi
            idle_error);
 }
 
-void derive_memory(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_memory(GpuProfile& gpu, const TypicalGpu& typical) {
     const double sms = static_cast<double>(gpu.sm_count);
     if (gpu.l2 <= 0 * byte) {
         gpu.l2 = sms * typical.l2_per_sm.value;
@@ -100,7 +100,7 @@ void derive_memory(GpuProfile& gpu, const TypicalBoard& typical) {
 }
 
 /// As many as machines for the form factor usually take: a boundary, not a quantity that predictions are computed from.
-void derive_machine(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_machine(GpuProfile& gpu, const TypicalGpu& typical) {
     if (gpu.gpus_per_machine > 0) return;
     const FormFactorMachine* machine = nullptr;
     for (const FormFactorMachine& m : gpu.facts.machines) {
@@ -123,7 +123,7 @@ void assume(GpuProfile& gpu, std::string key, std::string value, std::string rea
     gpu.assumed.push_back({std::move(key), std::move(value), std::move(reason), relative_error});
 }
 
-void derive_missing(GpuProfile& gpu, const TypicalBoard& typical) {
+void derive_missing(GpuProfile& gpu, const TypicalGpu& typical) {
     auto& fp32 = gpu.vector_peak[index(Precision::fp32)];
     if (!fp32) {
         if (gpu.sm_count == 0) {
@@ -132,9 +132,9 @@ void derive_missing(GpuProfile& gpu, const TypicalBoard& typical) {
                          .suggestion = "give compute.fp32_tflops, or compute_tflops at the top of a minimal profile"});
         }
         const Hertz clock = gpu.boost_clock > 0 * hertz ? gpu.boost_clock : typical.boost_clock.value;
-        fp32 = FlopsPerSecond{2 * gpu.fp32_lanes_per_sm * static_cast<double>(gpu.sm_count) * clock.in(hertz)};
+        fp32 = FlopsPerSecond{2 * gpu.fp32_units_per_sm * static_cast<double>(gpu.sm_count) * clock.in(hertz)};
         assume(gpu, "compute.fp32_tflops", in_tera(*fp32, Precision::fp32),
-               fmt::format("2 · {:.0f} fp32 units · SMs · clock, {}", gpu.fp32_lanes_per_sm, typical.of),
+               fmt::format("2 · {:.0f} fp32 units · SMs · clock, {}", gpu.fp32_units_per_sm, typical.of),
                gpu.boost_clock > 0 * hertz ? 0 : typical.boost_clock.relative_error);
     }
     if (gpu.sm_count == 0) derive_sm_count(gpu, typical);

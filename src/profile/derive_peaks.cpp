@@ -11,8 +11,8 @@ namespace roofcast {
 
 namespace {
 
-/// The SM count of known boards that is nearest, if the clock that it implies is one of theirs; else the nearest whole number.
-std::int64_t likely_sm_count(double sms, const TypicalBoard& typical) {
+/// The SM count of known GPUs that is nearest, if the clock that it implies is one of theirs; else the nearest whole number.
+std::int64_t likely_sm_count(double sms, const TypicalGpu& typical) {
     const auto rounded = std::max<std::int64_t>(1, std::llround(sms));
     std::int64_t nearest = rounded;
     double distance = std::log1p(typical.boost_clock.relative_error) / 2;
@@ -25,7 +25,7 @@ std::int64_t likely_sm_count(double sms, const TypicalBoard& typical) {
     return nearest;
 }
 
-/// Rates of a board with as many SMs, not rounded, as its one peak implies: that peak is kept exactly.
+/// Rates of a GPU with as many SMs, not rounded, as its one peak implies: that peak is kept exactly.
 struct ImpliedRates {
     double sms;
     FlopsPerSecond fp32, tensor16;  ///< tensor16: at full rate
@@ -39,7 +39,7 @@ double accumulation_ratio(const GpuProfile& gpu, const SinglePeak& peak, Precisi
 ImpliedRates implied_rates(const GpuProfile& gpu, const SinglePeak& peak, Hertz vector_clock, Hertz tensor_clock) {
     const ArchitectureFacts& facts = gpu.facts;
     const Precision p = peak.reading.precision;
-    const double vector_per_sm_clock = 2 * gpu.fp32_lanes_per_sm;
+    const double vector_per_sm_clock = 2 * gpu.fp32_units_per_sm;
     const bool on_tensor = peak.tensor_cores && facts.tensor_ratio[index(p)] > 0;
     double per_sm = vector_per_sm_clock * facts.vector_ratio[index(p)] * vector_clock.in(hertz);
     if (on_tensor) {
@@ -53,7 +53,7 @@ ImpliedRates implied_rates(const GpuProfile& gpu, const SinglePeak& peak, Hertz 
             .tensor16 = FlopsPerSecond{sms * facts.tensor_flops_per_sm_clock * tensor_clock.in(hertz)}};
 }
 
-void fill_peaks(GpuProfile& gpu, const SinglePeak& peak, const ImpliedRates& rates, const TypicalBoard& typical) {
+void fill_peaks(GpuProfile& gpu, const SinglePeak& peak, const ImpliedRates& rates, const TypicalGpu& typical) {
     const ArchitectureFacts& facts = gpu.facts;
     const Precision p = peak.reading.precision;
     const bool on_tensor = peak.tensor_cores && facts.tensor_ratio[index(p)] > 0;
@@ -91,7 +91,7 @@ PeakReading usual_reading(const ArchitectureFacts& facts, std::optional<Precisio
     return {.name = fmt::format("{}, dense{}", name(p), facts.tensor_ratio[index(p)] > 0 ? ", on tensor cores" : ""), .precision = p};
 }
 
-void derive_from_single_peak(GpuProfile& gpu, const SinglePeak& peak, const TypicalBoard& typical) {
+void derive_from_single_peak(GpuProfile& gpu, const SinglePeak& peak, const TypicalGpu& typical) {
     const ArchitectureFacts& facts = gpu.facts;
     const Precision p = peak.reading.precision;
     const bool on_tensor = peak.tensor_cores && facts.tensor_ratio[index(p)] > 0;

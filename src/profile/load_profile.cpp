@@ -17,9 +17,9 @@ namespace roofcast {
 
 namespace {
 
-// Beside those of minimal profiles.
-constexpr Range physical_lanes{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5}, physical_cache_mb{1e-3, 1e5},
-    physical_delivered_fraction{0.3, 1};
+// In addition to those of minimal profiles.
+constexpr Range physical_fp32_units{1, 4096}, physical_bandwidth_gb_s{0.1, 1e6}, physical_capacity_gb{1e-2, 1e5},
+    physical_cache_mb{1e-3, 1e5}, physical_delivered_fraction{0.3, 1};
 constexpr Range physical_sm_memory_kib{0.1, 1e6}, physical_watts{0.1, 1e5}, physical_usd{1e-6, 1e8}, physical_gpus_in_instance{1e-3, 1024};
 
 std::string joined_notes(TableReader& top) {
@@ -38,7 +38,7 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
     gpu.architecture = required_identifier(top, "architecture", architecture_id(top.text("architecture")));
     if (const auto text = top.text_if("compute_capability")) {
         gpu.compute_capability = parse_capability(*text);
-        if (!gpu.compute_capability) throw top.error("compute_capability", "not a compute capability", {}, "such as \"8.0\"");
+        if (!gpu.compute_capability) throw top.error("compute_capability", "invalid compute capability", {}, "such as \"8.0\"");
     }
     constexpr std::int64_t first_year = 1990, last_year = 2100;
     gpu.release_year = static_cast<int>(top.count_if("release_year", first_year, last_year).value_or(0));
@@ -53,11 +53,11 @@ std::string source_of(TableReader& table, std::string_view stem, std::string_vie
     std::string source = table.text_if(source_key).value_or("");
     if (given && source.empty()) throw table.missing(source_key, fmt::format("where {} was measured", key));
     if (!given && !source.empty())
-        throw table.error(source_key, fmt::format("source of a {} that is not given", what), {}, fmt::format("{} beside it", key));
+        throw table.error(source_key, fmt::format("source of a {} that is not given", what), {}, fmt::format("{} as well", key));
     return source;
 }
 
-/// Consumer boards run above the boost clock of their data sheet; how far is measured, and needs a source.
+/// Consumer GPUs run above the boost clock of their data sheet; how far is measured, and needs a source.
 void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
     const auto clock = clock_if(table, "sustained_clock_mhz");
     gpu.sustained_clock_source = source_of(table, "sustained_clock", "sustained_clock_mhz", clock.has_value(), "clock");
@@ -68,11 +68,11 @@ void read_sustained_clock(TableReader& table, GpuProfile& gpu) {
     if (*clock < gpu.boost_clock || *clock > most_headroom * gpu.boost_clock)
         throw table.error("sustained_clock_mhz", "sustained clock out of range", fmt::format("{:g}", clock->in(mhz)),
                           fmt::format("from boost_clock_mhz ({:g}) to {:g} of it", boost, most_headroom),
-                          "boards that fall below their boost clock are described by tdp_watts and thermally_limited");
+                          "GPUs that fall below their boost clock are described by tdp_watts and thermally_limited");
     gpu.sustained_clock = *clock;
 }
 
-/// What the board draws without work is read off its own sensor, and needs a source.
+/// What the GPU draws without work is read off its own sensor, and needs a source.
 void read_power(TableReader table, GpuProfile& gpu) {
     gpu.tdp = table.number_if("tdp_watts", physical_watts).value_or(0) * watt;
     gpu.thermally_limited = table.flag_if("thermally_limited").value_or(false);
@@ -89,7 +89,7 @@ std::optional<FlopsPerSecond> peak_at(TableReader& table, const std::string& key
     return value ? std::optional(*value * tflops) : std::nullopt;
 }
 
-/// What needs no facts of the architecture, and tells which boards a minimal profile is like.
+/// What needs no facts of the architecture, and tells which GPUs a minimal profile is like.
 void read_sms_and_clocks(TableReader& table, GpuProfile& gpu) {
     const auto frequency = [&table](std::string_view key) { return clock_if(table, key).value_or(Hertz{}); };
     constexpr std::int64_t most_sms = 100'000;
@@ -100,26 +100,26 @@ void read_sms_and_clocks(TableReader& table, GpuProfile& gpu) {
     gpu.peak_clock = frequency("peak_clock_mhz");
     gpu.tensor_clock = frequency("tensor_clock_mhz");
     if (gpu.boost_clock > 0 * hertz && gpu.base_clock > gpu.boost_clock)
-        throw table.error("base_clock_mhz", "base clock above boost clock", fmt::format("{:g} MHz", gpu.base_clock.in(mhz)),
+        throw table.error("base_clock_mhz", "the base clock exceeds the boost clock", fmt::format("{:g} MHz", gpu.base_clock.in(mhz)),
                           fmt::format("at most boost_clock_mhz, which is {:g} MHz", gpu.boost_clock.in(mhz)));
     read_sustained_clock(table, gpu);
 }
 
 void read_peaks(TableReader& table, GpuProfile& gpu) {
-    gpu.fp32_lanes_per_sm = table.number_if("fp32_lanes_per_sm", physical_lanes).value_or(gpu.facts.fp32_lanes_per_sm);
+    gpu.fp32_units_per_sm = table.number_if("fp32_units_per_sm", physical_fp32_units).value_or(gpu.facts.fp32_units_per_sm);
     gpu.process_nm = table.number_if("process_nm", physical_process_nm).value_or(gpu.facts.process_nm);
     for (const Precision p : all_precisions) {
-        const bool has_lanes = gpu.facts.vector_ratio[index(p)] > 0;
-        const bool has_matrix = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
+        const bool has_simt = gpu.facts.vector_ratio[index(p)] > 0;
+        const bool has_tensor_cores = gpu.facts.tensor_ratio[index(p)] > 0 || gpu.facts.wide_tensor_ratio[index(p)] > 0;
         gpu.vector_peak[index(p)] = peak_at(table, vector_key(p));
         gpu.tensor_peak[index(p)] = peak_at(table, tensor_key(p));
         const std::string what = gpu.compute_capability ? fmt::format("compute capability {}", written(*gpu.compute_capability))
                                                         : fmt::format("the architecture {}", gpu.architecture);
-        if (gpu.vector_peak[index(p)] && !has_lanes)
-            throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its lanes", what, name(p)), {}, "no such key",
-                              "remove the key, or add the ratio to " + gpu.facts.file);
-        if (gpu.tensor_peak[index(p)] && !has_matrix)
-            throw table.error(tensor_key(p), fmt::format("{} has no {} matrix units", what, name(p)), {}, "no such key",
+        if (gpu.vector_peak[index(p)] && !has_simt)
+            throw table.error(vector_key(p), fmt::format("{} has no {} arithmetic on its CUDA cores", what, name(p)), {},
+                              "the key left out", "remove the key, or add the ratio to " + gpu.facts.file);
+        if (gpu.tensor_peak[index(p)] && !has_tensor_cores)
+            throw table.error(tensor_key(p), fmt::format("{} has no {} tensor cores", what, name(p)), {}, "the key left out",
                               "remove the key, or add the ratio to " + gpu.facts.file);
     }
     gpu.fp16_accumulate_peak = peak_at(table, "fp16_tensor_fp16_accumulate_tflops");
@@ -156,22 +156,23 @@ void read_memory(TableReader& top, GpuProfile& gpu) {
     gpu.delivered_source = source_of(table, "delivered", "delivered_fraction", delivered.has_value(), "share");
     gpu.inline_ecc = table.flag_if("inline_ecc").value_or(false);
     if (gpu.inline_ecc && gpu.memory_type.starts_with("HBM"))
-        throw table.error("inline_ecc", fmt::format("{} keeps check bits apart from data", gpu.memory_type), "true",
-                          "false, or no such key");
+        throw table.error("inline_ecc", fmt::format("{} stores ECC bits outside data memory", gpu.memory_type), "true",
+                          "false, or the key left out");
     gpu.l2 = cache_size(table, "l2_mb", "l2_mib");
     gpu.shared_memory_per_sm = table.number_if("shared_memory_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     gpu.registers_per_sm = table.number_if("registers_per_sm_kib", physical_sm_memory_kib).value_or(0) * kib;
     table.finish();
 }
 
-void read_board(TableReader& top, GpuProfile& gpu) {
+void read_gpu(TableReader& top, GpuProfile& gpu) {
     TableReader interconnect = top.table("interconnect");
     if (const auto rate = interconnect.number_if("nvlink_gb_s", physical_bandwidth_gb_s)) gpu.nvlink = *rate * gb_per_s;
     gpu.nvlink_switch = interconnect.flag_if("nvlink_switch").value_or(false);
     constexpr std::int64_t most_lanes = 256, usual_lanes = 16, fewest_joined = 2, most_joined = 1024;
     gpu.nvlink_gpus = interconnect.count_if("nvlink_gpus", fewest_joined, most_joined);
     if (gpu.nvlink_gpus && (!gpu.nvlink || gpu.nvlink_switch))
-        throw interconnect.error("nvlink_gpus", "is of bridges, which join few GPUs", {}, "nvlink_gb_s beside it, and no nvlink_switch");
+        throw interconnect.error("nvlink_gpus", "applies to NVLink bridges, which connect only a few GPUs", {},
+                                 "nvlink_gb_s as well, and no nvlink_switch");
     read_machine(interconnect, gpu);
     gpu.pcie_generation = static_cast<int>(interconnect.count_if("pcie_generation", 1, newest_pcie).value_or(0));
     gpu.pcie_lanes = static_cast<int>(interconnect.count_if("pcie_lanes", 1, most_lanes).value_or(usual_lanes));
@@ -264,7 +265,7 @@ GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesy
     read_identity(top, gpu, file);
     find_facts(top, gpu, gpus_folder, facts);
     read_memory(top, gpu);
-    read_board(top, gpu);
+    read_gpu(top, gpu);
     read_prices(top, gpu, prices);
     read_explanations(top.table("explained"), gpu);
     TableReader compute = top.table("compute");

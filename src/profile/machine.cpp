@@ -29,7 +29,7 @@ std::optional<CopySize> beyond(const Parallelism& p, std::int64_t most) {
 void read_pcie(TableReader& interconnect, GpuProfile& gpu) {
     const auto text = interconnect.text_if("pcie");
     const auto source = interconnect.text_if("pcie_source");
-    if (source && !text) throw interconnect.missing("pcie", {}, "what pcie_source is the source of");
+    if (source && !text) throw interconnect.missing("pcie", {}, "the value that pcie_source documents");
     gpu.pcie_source = source.value_or(text ? "the profile" : "assumed: no source says that its machines have PCIe switches");
     if (!text) return;
     const auto topology = parse_pcie_topology(*text);
@@ -37,8 +37,8 @@ void read_pcie(TableReader& interconnect, GpuProfile& gpu) {
         throw interconnect.error("pcie", "unknown PCIe topology", *text, "host or switch",
                                  did_you_mean(*text, {pcie_topology_names.begin(), pcie_topology_names.end()}));
     if (gpu.nvlink && !gpu.nvlink_gpus)
-        throw interconnect.error("pcie", "means nothing where NVLink joins all GPUs of a machine", *text,
-                                 "no such key, or nvlink_gpus beside it");
+        throw interconnect.error("pcie", "has no effect when NVLink connects all GPUs of a machine", *text,
+                                 "nvlink_gpus as well, or the key left out");
     gpu.pcie = *topology;
 }
 
@@ -49,7 +49,7 @@ void read_machine(TableReader& interconnect, GpuProfile& gpu) {
     const auto gpus = interconnect.count_if("gpus_per_machine", 1, most_in_a_machine);
     gpu.gpus_per_machine = gpus.value_or(0);
     const auto source = interconnect.text_if("gpus_per_machine_source");
-    if (source && !gpus) throw interconnect.missing("gpus_per_machine", {}, "the number that gpus_per_machine_source is of");
+    if (source && !gpus) throw interconnect.missing("gpus_per_machine", {}, "the number that gpus_per_machine_source documents");
     gpu.gpus_per_machine_source = source.value_or(gpus ? "the profile" : "");
     read_pcie(interconnect, gpu);
 }
@@ -79,7 +79,7 @@ void require_one_machine(const Parallelism& parallel, const GpuProfile& gpu) {
     const bool assumed = gpu.gpus_per_machine_source.starts_with("assumed");
     const std::string others = too_large->gpus == too_large->value ? "" : fmt::format(" ({} GPUs in one copy)", too_large->gpus);
     const std::int64_t room = std::max<std::int64_t>(1, most * too_large->value / too_large->gpus);
-    throw Error({.what = fmt::format("one machine holds {} {}{}, and roofcast models no network between machines", most,
+    throw Error({.what = fmt::format("one machine has {} {}{}, and roofcast does not model networks between machines", most,
                                      gpu.name.empty() ? gpu.id : gpu.name, assumed ? " (assumed)" : ""),
                  .key = too_large->field,
                  .found = fmt::format("{}{}", too_large->value, others),

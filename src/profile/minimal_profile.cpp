@@ -15,8 +15,8 @@ std::optional<StatedFigures> stated_figures(TableReader& top, const GpuProfile& 
     const auto text = top.text_if("compute_precision");
     const auto consumer = top.flag_if("consumer");
     if (!value) {
-        if (text) throw top.error("compute_precision", "says what compute_tflops is, which is missing");
-        if (consumer) throw top.error("consumer", "says how compute_tflops accumulates, which is missing");
+        if (text) throw top.error("compute_precision", "needs compute_tflops, which is missing");
+        if (consumer) throw top.error("consumer", "needs compute_tflops, which is missing");
         return std::nullopt;
     }
     StatedFigures stated{.peak = *value * tflops,
@@ -36,43 +36,43 @@ std::optional<StatedFigures> stated_figures(TableReader& top, const GpuProfile& 
     return stated;
 }
 
-/// Whether the architecture has boards with as many SMs as `reading` implies, and as much bandwidth for each.
+/// Whether the architecture has GPUs with as many SMs as `reading` implies, and as much bandwidth for each.
 bool is_plausible(const StatedFigures& stated, const GpuProfile& gpu, const PeakReading& reading) {
     const ArchitectureFacts& facts = gpu.facts;
-    if (!facts.boards) return true;
+    if (!facts.gpu_ranges) return true;
     const std::size_t p = index(reading.precision);
     const double per_sm = facts.tensor_ratio[p] > 0 ? facts.tensor_flops_per_sm_clock * facts.tensor_ratio[p] * facts.tensor_clock.in(hertz)
-                                                    : 2 * facts.fp32_lanes_per_sm * facts.vector_ratio[p] * facts.boost_clock.in(hertz);
+                                                    : 2 * facts.fp32_units_per_sm * facts.vector_ratio[p] * facts.boost_clock.in(hertz);
     const double sms = stated.peak.value / per_sm;
     const BytesPerSecond each = stated.bandwidth / sms;
-    return sms >= facts.boards->fewest_sms && sms <= facts.boards->most_sms && each >= facts.boards->least_bandwidth_per_sm &&
-           each <= facts.boards->most_bandwidth_per_sm;
+    return sms >= facts.gpu_ranges->fewest_sms && sms <= facts.gpu_ranges->most_sms && each >= facts.gpu_ranges->least_bandwidth_per_sm &&
+           each <= facts.gpu_ranges->most_bandwidth_per_sm;
 }
 
-/// Without boards to compare with: the usual reading, on a board as the architecture has them, or fp32 where only that is plausible.
-MinimalProfile by_architecture(const StatedFigures& stated, GpuProfile& gpu, bool boards_known) {
+/// Without GPUs to compare with: the usual reading, on a GPU as the architecture has them, or fp32 where only that is plausible.
+MinimalProfile by_architecture(const StatedFigures& stated, GpuProfile& gpu, bool gpus_known) {
     const ArchitectureFacts& facts = gpu.facts;
     PeakReading reading = usual_reading(facts, stated.precision);
     const PeakReading fp32 = usual_reading(facts, Precision::fp32);
     if (!stated.precision && !is_plausible(stated, gpu, reading) && is_plausible(stated, gpu, fp32)) reading = fp32;
     if (!stated.precision) {
         assume(gpu, "compute_precision", std::string(name(reading.precision)),
-               fmt::format("{}compute_tflops is taken for {}; compute_precision says otherwise",
-                           boards_known ? fmt::format("no reading of it fits known boards of {}, so that ", gpu.architecture) : "",
-                           reading.name));
+               fmt::format("{}compute_tflops is read as {}; set compute_precision to change that",
+                           gpus_known ? fmt::format("no reading of it fits known {} GPUs, so ", gpu.architecture) : "", reading.name));
     }
-    return {{stated.peak, reading, facts.tensor_flops_per_sm_clock > 0, stated.consumer.value_or(false)}, typical_board(gpu), std::nullopt};
+    return {{stated.peak, reading, facts.tensor_flops_per_sm_clock > 0, stated.consumer.value_or(false)}, typical_gpu(gpu), std::nullopt};
 }
 
-MinimalProfile by_boards(const StatedFigures& stated, GpuProfile& gpu, ReadPeak read) {
-    const GpuProfile& board = read.same ? *read.same : read.like.boards.front();
-    const TypicalBoard typical = typical_board(read.like);
-    gpu.facts = board.facts;
-    const std::string why = read.same ? fmt::format("{} ({}) has that peak, memory and bandwidth", board.name, board.id)
-                                      : "it alone goes with the bandwidth and memory of boards " + typical.of;
-    if (!stated.precision) assume(gpu, "compute_precision", read.reading.name, fmt::format("{}; compute_precision says otherwise", why));
-    if (!gpu.compute_capability && board.compute_capability) {
-        gpu.compute_capability = board.compute_capability;
+MinimalProfile by_gpus(const StatedFigures& stated, GpuProfile& gpu, ReadPeak read) {
+    const GpuProfile& known = read.same ? *read.same : read.like.gpus.front();
+    const TypicalGpu typical = typical_gpu(read.like);
+    gpu.facts = known.facts;
+    const std::string why = read.same ? fmt::format("{} ({}) has that peak, memory and bandwidth", known.name, known.id)
+                                      : "only this reading fits the bandwidth and memory of GPUs " + typical.of;
+    if (!stated.precision)
+        assume(gpu, "compute_precision", read.reading.name, fmt::format("{}; set compute_precision to change that", why));
+    if (!gpu.compute_capability && known.compute_capability) {
+        gpu.compute_capability = known.compute_capability;
         assume(gpu, "compute_capability", written(*gpu.compute_capability), why);
     }
     return {{stated.peak, read.reading, read.like.tensor_cores, read.like.half_rate}, typical, read.same};
@@ -94,16 +94,16 @@ std::optional<MinimalProfile> read_minimal_profile(TableReader& top, GpuProfile&
     const auto stated = stated_figures(top, gpu);
     if (!stated) return std::nullopt;
     top.finish();  // a misspelt key would be missed here
-    std::vector<GpuProfile> boards = known_boards(gpus_folder, gpu.architecture);
-    std::erase_if(boards, [&](const GpuProfile& b) { return gpu.compute_capability && b.compute_capability != gpu.compute_capability; });
-    const std::vector<BoardClass> classes = board_classes(std::move(boards));
+    std::vector<GpuProfile> gpus = known_gpus(gpus_folder, gpu.architecture);
+    std::erase_if(gpus, [&](const GpuProfile& b) { return gpu.compute_capability && b.compute_capability != gpu.compute_capability; });
+    const std::vector<GpuClass> classes = gpu_classes(std::move(gpus));
     const bool half_rate = gpu.facts.half_rate_accumulate[index(Precision::fp16)] ||
-                           std::any_of(classes.begin(), classes.end(), [](const BoardClass& c) { return c.half_rate; });
+                           std::any_of(classes.begin(), classes.end(), [](const GpuClass& c) { return c.half_rate; });
     if (stated->consumer.value_or(false) && !half_rate)
         throw top.error("consumer", fmt::format("fp32 accumulation runs at full rate on all GPUs of {}", gpu.architecture), {},
-                        "no such key");
+                        "the key left out");
     try {
-        if (auto read = read_peak(*stated, classes)) return by_boards(*stated, gpu, std::move(*read));
+        if (auto read = read_peak(*stated, classes)) return by_gpus(*stated, gpu, std::move(*read));
     } catch (const Error& e) {
         throw top.error(e.detail().key, e.detail().what, e.detail().found, e.detail().expected, e.detail().suggestion);
     }
@@ -112,10 +112,10 @@ std::optional<MinimalProfile> read_minimal_profile(TableReader& top, GpuProfile&
 
 void derive(GpuProfile& gpu, const std::optional<MinimalProfile>& minimal) {
     if (minimal && minimal->same)
-        derive_from_board(gpu, minimal->peak, *minimal->same);
+        derive_from_gpu(gpu, minimal->peak, *minimal->same);
     else if (minimal)
         derive_from_single_peak(gpu, minimal->peak, minimal->typical);
-    derive_missing(gpu, minimal ? minimal->typical : typical_board(gpu));
+    derive_missing(gpu, minimal ? minimal->typical : typical_gpu(gpu));
 }
 
 }  // namespace roofcast

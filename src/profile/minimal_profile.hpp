@@ -6,22 +6,22 @@
 
 namespace roofcast {
 
-/// The peak of a minimal profile, and the boards that it is like.
+/// The peak of a minimal profile, and the GPUs that it is like.
 struct MinimalProfile {
     SinglePeak peak;
-    TypicalBoard typical;
-    std::optional<GpuProfile> same;  ///< board with the same figures
+    TypicalGpu typical;
+    std::optional<GpuProfile> same;  ///< GPU with the same figures
 };
 
 /// Reads `compute_tflops` and the keys that say what it is, after memory, power, SMs and clocks. Sets compute capability and facts of `gpu`
-/// to those of the boards that it is like. nullopt for a full profile. Throws Error at a wrong key, or when the peak may be read in two
+/// to those of the GPUs that it is like. nullopt for a full profile. Throws Error at a wrong key, or when the peak may be read in two
 /// ways.
 std::optional<MinimalProfile> read_minimal_profile(TableReader& top, GpuProfile& gpu, const std::filesystem::path& gpus_folder);
 
 /// Fills in what `gpu` does not state.
 void derive(GpuProfile& gpu, const std::optional<MinimalProfile>& minimal);
 
-/// What a chip or board can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
+/// What a chip or GPU can be, with room to spare on either side of all that were ever sold: a slip of the decimal point or of the unit is
 /// an error, and nothing derived from these leaves the range of a double.
 inline constexpr Range physical_tflops{1e-3, 1e6}, physical_clock_mhz{100, 20'000};
 

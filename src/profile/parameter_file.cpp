@@ -71,13 +71,13 @@ void ParameterFile::read_leaf(const toml::node& node, const std::string& dotted,
         const Range own{reader.number_if("lower").value_or(spec.lower), reader.number_if("upper").value_or(spec.upper)};
         reader.finish();
         if (value < own.lower || value > own.upper)
-            throw error(node, dotted, "outside the bounds that stand beside it", fmt::format("{} to {}", own.lower, own.upper));
+            throw error(node, dotted, "outside the bounds given with it", fmt::format("{} to {}", own.lower, own.upper));
     }
     if (!(value >= spec.lower && value <= spec.upper))
         throw error(node, dotted, "outside its physical bounds", fmt::format("{} to {} {}", spec.lower, spec.upper, spec.unit));
     if (source.empty() && !fit_) throw error(node, dotted, "a source is missing", "source = \"a citation\" or \"assumed: reason\"");
     ++count_;
-    if (without_models_ && source.starts_with(told_by_models)) return;
+    if (without_models_ && source.starts_with(fitted_to_models)) return;
     spec.set(set_.values, value);
     if (fit_) {
         trace_fit(place->second, source);
@@ -105,8 +105,8 @@ void ParameterFile::trace_fit(std::size_t spec, const std::string& source) {
 
 Error ParameterFile::unknown(const toml::node& node, const std::string& dotted) const {
     if (dotted.starts_with("compute.") || dotted.starts_with("memory.") || dotted.starts_with("power."))
-        return error(node, dotted, "a fact of the data sheet cannot be set here", "a parameter of the cost model",
-                     "facts stand in gpus/<id>.toml");
+        return error(node, dotted, "data-sheet values cannot be set here", "a parameter of the cost model",
+                     "set data-sheet values in gpus/<id>.toml");
     std::vector<std::string> known;
     for (const auto& spec : parameter_specs()) known.push_back(spec.name);
     return error(node, dotted, "unknown parameter", {}, did_you_mean(dotted, known));

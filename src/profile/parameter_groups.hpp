@@ -47,19 +47,19 @@ private:
     Group group_;
 };
 
-/// Of collectives, all-reduces of engines, and copies.
+/// Adds parameters of collectives, all-reduces of engines, and copies.
 void add_transfers(Specs& specs);
 
-/// Of kernels that scale a tensor to a narrower format, or find its scale, by schedule.
+/// Adds parameters of kernels that quantize a tensor or find its scale, by schedule.
 void add_quantize(Specs& specs);
 
-/// Of causal convolutions, recurrences and hyper-connections.
+/// Adds parameters of causal convolutions, recurrences and hyper-connections.
 void add_recurrent(Specs& specs);
 
-/// Of sparse attention and of its index.
+/// Adds parameters of sparse attention and its index.
 void add_sparse(Specs& specs);
 
-/// Of a user's machine. Bounds: machines that differ by more are no machines of that GPU.
+/// Adds time factors of a user's machine. Beyond these bounds it is not a machine with that GPU.
 void add_time_factors(Specs& specs);
 
 }  // namespace roofcast

@@ -12,13 +12,13 @@ namespace roofcast {
 
 namespace {
 
-constexpr double most_distance = 4;    ///< standard deviations within which a board is one of its class
+constexpr double most_distance = 4;    ///< standard deviations within which a GPU is one of its class
 constexpr double sure_enough = 0.9;    ///< of all weight, to take a reading without asking
-constexpr double same_board = 0.02;    ///< deviation of figures of one board between two sources
-constexpr double same_clock = 0.03;    ///< the same of clocks, which makers of boards change
+constexpr double same_gpu = 0.02;      ///< deviation of figures of one GPU between two sources
+constexpr double same_clock = 0.03;    ///< the same for clocks, which makers of GPUs change
 constexpr double same_watts = 0.1;     ///< and of board power
 constexpr double same_outcome = 0.1;   ///< fp32 peaks closer than this come to the same
-constexpr double other_memory = 0.02;  ///< prior of boards that have another kind of memory than all known ones
+constexpr double other_memory = 0.02;  ///< prior of GPUs that have another kind of memory than all known ones
 
 struct WeightedReading {
     PeakReading reading;
@@ -36,22 +36,22 @@ std::vector<WeightedReading> readings_of(const StatedFigures& stated) {
             {{.name = "fp16, sparse, fp16 accumulation", .fp16_accumulation = true, .sparse = true}, 0.25}};
 }
 
-/// What boards of a class tell about a figure, worked out once.
+/// What GPUs of a class tell about a figure, worked out once.
 struct Expected {
-    explicit Expected(const BoardClass& c)
+    explicit Expected(const GpuClass& c)
         : fp32(c.fp32_tflops()),
           bandwidth(c.bandwidth_per_tflops()),
           capacity(c.capacity_per_tflops()),
           watts(c.watts_per_tflops()),
           clock(c.clock_mhz()) {
-        for (const GpuProfile& b : c.boards) memory_kinds.insert(b.memory_type.substr(0, b.memory_type.find_first_of("0123456789")));
+        for (const GpuProfile& b : c.gpus) memory_kinds.insert(b.memory_type.substr(0, b.memory_type.find_first_of("0123456789")));
     }
     LogNormal fp32, bandwidth, capacity, watts, clock;
     std::set<std::string> memory_kinds;
 };
 
 struct Hypothesis {
-    const BoardClass* boards;
+    const GpuClass* gpus;
     const PeakReading* reading;
     const GpuProfile* same;  ///< nullptr: another board of the class
     double fp32_tflops, log_weight;
@@ -63,7 +63,7 @@ double clock_on(const StatedFigures& stated, double fp32_tflops, double units) {
     return fp32_tflops * tflops.value / (2 * units * static_cast<double>(stated.sm_count) * mhz.value);
 }
 
-/// The log density of what is stated beside the peak, of a board of the class; nullopt when it is too far from all of them.
+/// Log density of the stated figures other than the peak for a GPU of the class; nullopt if they are too far from all of them.
 std::optional<double> density_in_class(const StatedFigures& stated, const Expected& expected, double fp32, double units) {
     double sum = expected.fp32.log_density(fp32);
     double furthest = expected.fp32.distance(fp32);
@@ -85,29 +85,29 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     return sum;
 }
 
-/// The same of `board` itself, which is one of `of` equally probable ones.
-std::optional<double> density_around(const GpuProfile& board, const StatedFigures& stated, double peak_tflops, std::size_t of) {
+/// The same for `GPU` itself, which is one of `of` equally probable ones.
+std::optional<double> density_around(const GpuProfile& known, const StatedFigures& stated, double peak_tflops, std::size_t of) {
     double sum = -std::log(static_cast<double>(of)), furthest = 0;
-    const auto weigh = [&](double value, double known, double deviation) {
-        const LogNormal figure{std::log(known), deviation};
+    const auto weigh = [&](double value, double expected, double deviation) {
+        const LogNormal figure{std::log(expected), deviation};
         sum += figure.log_density(value);
         furthest = std::max(furthest, figure.distance(value));
     };
-    weigh(stated.peak.in(tflops), peak_tflops, same_board);
-    weigh(stated.bandwidth.in(gb_per_s), board.bandwidth.in(gb_per_s), same_board);
-    if (stated.capacity) weigh(stated.capacity->in(gib), board.capacity->in(gib), same_board);
-    if (stated.fp32) weigh(stated.fp32->in(tflops), board.vector_peak[index(Precision::fp32)]->in(tflops), same_board);
-    if (stated.tdp > Watts{}) weigh(stated.tdp.in(watt), board.tdp.in(watt), same_watts);
-    if (stated.sm_count > 0) weigh(static_cast<double>(stated.sm_count), static_cast<double>(board.sm_count), same_board);
-    if (stated.boost_clock > Hertz{}) weigh(stated.boost_clock.in(mhz), board.boost_clock.in(mhz), same_clock);
+    weigh(stated.peak.in(tflops), peak_tflops, same_gpu);
+    weigh(stated.bandwidth.in(gb_per_s), known.bandwidth.in(gb_per_s), same_gpu);
+    if (stated.capacity) weigh(stated.capacity->in(gib), known.capacity->in(gib), same_gpu);
+    if (stated.fp32) weigh(stated.fp32->in(tflops), known.vector_peak[index(Precision::fp32)]->in(tflops), same_gpu);
+    if (stated.tdp > Watts{}) weigh(stated.tdp.in(watt), known.tdp.in(watt), same_watts);
+    if (stated.sm_count > 0) weigh(static_cast<double>(stated.sm_count), static_cast<double>(known.sm_count), same_gpu);
+    if (stated.boost_clock > Hertz{}) weigh(stated.boost_clock.in(mhz), known.boost_clock.in(mhz), same_clock);
     if (furthest > most_distance) return std::nullopt;
     return sum;
 }
 
-/// Median over the boards of a class of a reading's peak to the fp32 peak; nullopt when none has it.
-std::optional<double> ratio_to_fp32(const BoardClass& c, const PeakReading& reading) {
+/// Median over the GPUs of a class of a reading's peak to the fp32 peak; nullopt when none has it.
+std::optional<double> ratio_to_fp32(const GpuClass& c, const PeakReading& reading) {
     std::vector<double> ratios;
-    for (const GpuProfile& b : c.boards) {
+    for (const GpuProfile& b : c.gpus) {
         if (const auto peak = peak_of(b, reading)) ratios.push_back(*peak / *b.vector_peak[index(Precision::fp32)]);
     }
     if (ratios.empty()) return std::nullopt;
@@ -116,46 +116,46 @@ std::optional<double> ratio_to_fp32(const BoardClass& c, const PeakReading& read
     return *middle;
 }
 
-void add_hypotheses(std::vector<Hypothesis>& all, const StatedFigures& stated, const BoardClass& c, const WeightedReading& r) {
+void add_hypotheses(std::vector<Hypothesis>& all, const StatedFigures& stated, const GpuClass& c, const WeightedReading& r) {
     const auto ratio = ratio_to_fp32(c, r.reading);
     if (!ratio) return;
     const Expected expected(c);
     const std::string kind = stated.memory_type.substr(0, stated.memory_type.find_first_of("0123456789"));
     const double prior = std::log(r.prior * (kind.empty() || expected.memory_kinds.count(kind) > 0 ? 1 : other_memory));
-    const double units = c.boards.front().fp32_lanes_per_sm;
+    const double units = c.gpus.front().fp32_units_per_sm;
     const double fp32 = stated.peak.in(tflops) / *ratio;
     const double sms = fp32 * tflops.value / (2 * units * expected.clock.typical() * mhz.value);
     if (const auto density = density_in_class(stated, expected, fp32, units))
         all.push_back({&c, &r.reading, nullptr, fp32, prior + *density, stated.sm_count > 0 ? static_cast<double>(stated.sm_count) : sms});
-    for (const GpuProfile& board : c.boards) {
-        const auto peak = peak_of(board, r.reading);
+    for (const GpuProfile& known : c.gpus) {
+        const auto peak = peak_of(known, r.reading);
         if (!peak) continue;
-        const double own = board.vector_peak[index(Precision::fp32)]->in(tflops) * (stated.peak / *peak);
-        if (const auto density = density_around(board, stated, peak->in(tflops), c.boards.size()))
-            all.push_back({&c, &r.reading, &board, own, prior + *density, static_cast<double>(board.sm_count)});
+        const double own = known.vector_peak[index(Precision::fp32)]->in(tflops) * (stated.peak / *peak);
+        if (const auto density = density_around(known, stated, peak->in(tflops), c.gpus.size()))
+            all.push_back({&c, &r.reading, &known, own, prior + *density, static_cast<double>(known.sm_count)});
     }
 }
 
 bool alike(const Hypothesis& a, const Hypothesis& b) {
-    return a.boards == b.boards && std::abs(std::log(a.fp32_tflops / b.fp32_tflops)) < same_outcome;
+    return a.gpus == b.gpus && std::abs(std::log(a.fp32_tflops / b.fp32_tflops)) < same_outcome;
 }
 
 std::string described(const Hypothesis& h) {
-    const GpuProfile& board = h.boards->boards.front();
-    std::string of = board.compute_capability
-                         ? fmt::format("compute capability {}.{}", board.compute_capability->major, board.compute_capability->minor)
-                         : board.architecture;
-    if (h.boards->half_rate) of += ", GeForce";
+    const GpuProfile& known = h.gpus->gpus.front();
+    std::string of = known.compute_capability
+                         ? fmt::format("compute capability {}.{}", known.compute_capability->major, known.compute_capability->minor)
+                         : known.architecture;
+    if (h.gpus->half_rate) of += ", GeForce";
     return fmt::format("{} ({:.0f} SMs, {})", h.reading->name, h.sms, of);
 }
 
 /// The keys that tell `a` from `b`.
 std::string settling_keys(const Hypothesis& a, const Hypothesis& b) {
     std::vector<std::string> keys;
-    const auto capability = [](const Hypothesis& h) { return h.boards->boards.front().compute_capability; };
+    const auto capability = [](const Hypothesis& h) { return h.gpus->gpus.front().compute_capability; };
     const auto plain = [](const PeakReading& r) { return !r.sparse && !r.fp16_accumulation; };
     if (capability(a) != capability(b)) keys.emplace_back("compute_capability");
-    if (a.boards->half_rate != b.boards->half_rate) keys.emplace_back("consumer (true for GeForce)");
+    if (a.gpus->half_rate != b.gpus->half_rate) keys.emplace_back("consumer (true for GeForce)");
     if (a.reading->precision != b.reading->precision && plain(*a.reading) && plain(*b.reading))
         keys.push_back(fmt::format("compute_precision (\"{}\" or \"{}\")", name(a.reading->precision), name(b.reading->precision)));
     else if (a.reading != b.reading)
@@ -176,10 +176,10 @@ std::optional<FlopsPerSecond> peak_of(const GpuProfile& gpu, const PeakReading& 
     return gpu.facts.sparse_ratio * *dense;
 }
 
-std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<BoardClass>& classes) {
+std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<GpuClass>& classes) {
     const std::vector<WeightedReading> readings = readings_of(stated);
     std::vector<Hypothesis> all;
-    for (const BoardClass& c : classes) {
+    for (const GpuClass& c : classes) {
         if (stated.consumer && *stated.consumer != c.half_rate) continue;
         for (const WeightedReading& r : readings) add_hypotheses(all, stated, c, r);
     }
@@ -197,11 +197,11 @@ std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector
             rival = &h;
     }
     if (rival != nullptr && same_weight < sure_enough * total)
-        throw Error({.what = fmt::format("two readings of {:g} fit known boards about equally", stated.peak.in(tflops)),
+        throw Error({.what = fmt::format("{:g} has two readings that fit known GPUs about equally well", stated.peak.in(tflops)),
                      .key = "compute_tflops",
                      .found = fmt::format("{}, or {}", described(best), described(*rival)),
-                     .suggestion = "say which: give " + settling_keys(best, *rival)});
-    ReadPeak read{*best.reading, *best.boards, std::nullopt};
+                     .suggestion = "choose one: give " + settling_keys(best, *rival)});
+    ReadPeak read{*best.reading, *best.gpus, std::nullopt};
     if (best.same != nullptr) read.same = *best.same;
     return read;
 }

@@ -2,10 +2,10 @@
 /// Which peak the `compute_tflops` of a minimal profile is.
 ///
 /// Vendors head their data sheets with one of four figures for fp16: dense with fp32 accumulation, dense with fp16 accumulation (twice as
-/// fast on GeForce), either with structured sparsity; or with the fp32 peak of the CUDA cores. Each reading on each class of boards implies
-/// an fp32 peak. How well that peak goes with the stated bandwidth and memory is known from boards with full profiles:
+/// fast on GeForce), either with structured sparsity; or with the fp32 peak of the CUDA cores. Each reading on each class of GPUs implies
+/// an fp32 peak. How well that peak goes with the stated bandwidth and memory is known from GPUs with full profiles:
 ///
-///   weight = prior of the reading * (density among the boards of the class + density around single boards)
+///   weight = prior of the reading * (density among the GPUs of the class + density around single GPUs)
 ///
 /// with log-normal densities of the fp32 peak, of GB/s and GiB for each fp32 TFLOPS, and of SM count, clock and TDP where they are stated.
 /// The heaviest reading is taken when it has nine tenths of all weight. Otherwise the user must say more.
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 
 namespace roofcast {
 
@@ -24,7 +24,7 @@ struct PeakReading {
     bool fp16_accumulation = false, sparse = false;
 };
 
-/// What a minimal profile states of the board.
+/// What a minimal profile states of the GPU.
 struct StatedFigures {
     FlopsPerSecond peak;
     std::optional<Precision> precision;  ///< of `peak`, dense and with fp32 accumulation
@@ -40,13 +40,13 @@ struct StatedFigures {
 
 struct ReadPeak {
     PeakReading reading;
-    BoardClass like;                 ///< boards that the profile is taken for one of
+    GpuClass like;                   ///< GPUs that the profile is taken for one of
     std::optional<GpuProfile> same;  ///< the one with the same figures
 };
 
-/// The reading of `stated` that fits boards of `classes`; nullopt when none does. Throws Error at `compute_tflops` when two fit about
+/// The reading of `stated` that fits GPUs of `classes`; nullopt when none does. Throws Error at `compute_tflops` when two fit about
 /// equally.
-std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<BoardClass>& classes);
+std::optional<ReadPeak> read_peak(const StatedFigures& stated, const std::vector<GpuClass>& classes);
 
 /// The peak of `gpu` that `reading` is.
 std::optional<FlopsPerSecond> peak_of(const GpuProfile& gpu, const PeakReading& reading);

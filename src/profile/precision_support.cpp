@@ -51,18 +51,18 @@ std::string nearest_supported(const GpuProfile& gpu, Precision p) {
 
 std::optional<FlopsPerSecond> GpuProfile::matmul_peak(Precision p) const {
     if (tensor_peak[index(p)]) return tensor_peak[index(p)];
-    const auto& lanes = vector_peak[index(p)];
+    const auto& simt = vector_peak[index(p)];
     // Chips with token fp16 CUDA cores convert and multiply in fp32 instead.
-    if (p == Precision::fp16 && lanes && vector_peak[index(Precision::fp32)]) return max(*lanes, *vector_peak[index(Precision::fp32)]);
-    return lanes;
+    if (p == Precision::fp16 && simt && vector_peak[index(Precision::fp32)]) return max(*simt, *vector_peak[index(Precision::fp32)]);
+    return simt;
 }
 
 FlopsPerSecond GpuProfile::vector_rate(Precision p) const {
     const FlopsPerSecond fp32 = vector_peak[index(Precision::fp32)].value_or(FlopsPerSecond{});
     const auto& own = vector_peak[index(p)];
     if (p == Precision::fp64) return own.value_or(fp32);
-    const bool has_lanes = own && (p == Precision::fp16 || p == Precision::bf16);
-    return has_lanes ? max(*own, fp32) : fp32;
+    const bool has_simt = own && (p == Precision::fp16 || p == Precision::bf16);
+    return has_simt ? max(*own, fp32) : fp32;
 }
 
 MathUnit GpuProfile::math_unit(Precision p) const {

@@ -24,7 +24,7 @@ struct PriceList {
     std::map<std::string, std::vector<Price>, std::less<>> of_gpu;  ///< by id
     std::map<std::string, int, std::less<>> first_line;             ///< of an id in prices.csv
 
-    /// Of the first row that fits; nullopt when none does.
+    /// Kind in the first matching row; nullopt when none matches.
     [[nodiscard]] std::optional<ProviderKind> kind_of(std::string_view provider, std::string_view instance) const;
 };
 

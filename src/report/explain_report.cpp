@@ -68,7 +68,7 @@ public:
     void operator()(const Attention& a) {
         units_.insert(gpu_.math_unit(a.precision));
         if (a.fused) return add(fmt::format("attention.{}", name(cache_format(a, caller_))));
-        add("gemm", a.products.value_or(a.precision));
+        add("gemm", a.gemm_precision.value_or(a.precision));
         add("streaming");
         add("row_wise");
     }

@@ -20,7 +20,7 @@ std::string with_commas(std::int64_t number) {
 
 std::string_view meaning(FractionOf fraction) {
     switch (fraction) {
-        case FractionOf::board:
+        case FractionOf::total:
             return "of all memory, for weights, activations and KV cache";
         case FractionOf::free_at_load:
             return "of memory free before loading, for weights and KV cache";
@@ -39,14 +39,14 @@ Table parts(const NamedMemory& named) {
                 .columns = {{"part", "part"}, {"gib", "GiB"}, {"percent", "% of GPU"}}};
     const auto add = [&](std::string part, Bytes size) {
         const auto hundredths = [](double value) { return std::round(100 * value) / 100; };  // as logs print them
-        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.board)) / 10});
+        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.gpu_memory)) / 10});
     };
     add(m.padding > Bytes{} ? fmt::format("weights, {:.2f} of padding", m.padding.in(gib)) : "weights", m.weights);
     add("activation peak", m.activations);
     add("framework", m.framework);
     add("KV cache", m.cache);
     if (m.graphs > Bytes{}) add("CUDA graphs", m.graphs);
-    add("left over", m.board - m.weights - m.activations - m.framework - m.cache - m.graphs);
+    add("left over", m.gpu_memory - m.weights - m.activations - m.framework - m.cache - m.graphs);
     return table;
 }
 
@@ -62,7 +62,7 @@ std::vector<std::string> lines(const NamedMemory& named) {
         if (m.largest_context > 0) lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
         return lines;
     }
-    if (m.fraction_of == FractionOf::board) {
+    if (m.fraction_of == FractionOf::total) {
         for (std::string& line : log_lines(m)) lines.push_back(std::move(line));
     } else {
         lines.push_back(fmt::format("KV cache: {} tokens", with_commas(m.cache_tokens)));
@@ -106,7 +106,7 @@ const Fields<NamedMemory>& memory_fields() {
         count("max_tokens", "max tokens", &Memory::max_tokens),
         count("max_seqs", "max sequences", &Memory::max_sequences),
         count("context_tokens", "context", &Memory::context),
-        in_gib("board_gib", "GPU GiB", &Memory::board),
+        in_gib("gpu_memory_gib", "GPU GiB", &Memory::gpu_memory),
         in_gib("weights_gib", "weights GiB", &Memory::weights),
         in_gib("padding_gib", "padding GiB", &Memory::padding),
         in_gib("activations_gib", "activations GiB", &Memory::activations),

@@ -216,7 +216,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
 
 std::string title_of(const NamedRecommendation& n) {
     const std::size_t shown = shown_rows(n).size(), all = n.answer.rows.size();
-    std::string text = n.request.every_way ? "Every way of running, cheapest first" : "Cheapest deployment of each GPU";
+    std::string text = n.request.all_settings ? "Every way of running, cheapest first" : "Cheapest deployment of each GPU";
     if (shown < all) text += fmt::format(", {} of {} (`top`)", shown, all);
     return text + fmt::format("; ranked by `confidence` {}", name(n.request.confidence)) +
            (n.answer.output_tokens > 0 ? "; times in ms" : "");

@@ -27,7 +27,7 @@ nlohmann::ordered_json arrivals_json(const NamedServing& n) {
     const bool closed = n.question.users > 0;
     nlohmann::ordered_json document{{"kind", closed ? "users" : "poisson"}};
     if (closed) document["users"] = n.question.users;
-    document["rate_per_s"] = closed || n.question.share ? nlohmann::ordered_json() : nlohmann::ordered_json(p.rate.in(1 / s));
+    document["rate_per_s"] = closed || n.question.attainment ? nlohmann::ordered_json() : nlohmann::ordered_json(p.rate.in(1 / s));
     document.update({{"prompt_tokens", p.prompt_mean},
                      {"prompt_cv", p.prompt_cv},
                      {"output_tokens", p.output_mean},
@@ -51,7 +51,7 @@ nlohmann::ordered_json search_json(const NamedServing& n) {
     return {{"highest_rate_per_s", as_number(search->rate)},
             {"highest_rate_per_s_low", as_number(low)},
             {"highest_rate_per_s_high", as_number(high)},
-            {"share_percent", 100 * *n.question.share},
+            {"share_percent", 100 * *n.question.attainment},
             {"saturated_per_s", search->saturated.in(1 / s)},
             {"limited_by_throughput", search->limited_by_throughput},
             {"simulations", search->simulations}};

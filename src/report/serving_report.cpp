@@ -35,10 +35,10 @@ std::string arrivals_text(const NamedServing& n) {
     if (!n.process) return fmt::format("{} requests of {}", n.offered, n.trace);
     const ArrivalProcess& p = *n.process;
     const auto& search = n.answer.predicted.search;
-    const std::string how = n.question.users > 0           ? fmt::format("of {} users that wait for each answer", n.question.users)
-                            : n.misfit && n.question.share ? std::string("Poisson")
-                            : !search                      ? fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)))
-                            : search->rate                 ? "Poisson at the highest rate that meets the objective"
+    const std::string how = n.question.users > 0                ? fmt::format("of {} users that wait for each answer", n.question.users)
+                            : n.misfit && n.question.attainment ? std::string("Poisson")
+                            : !search                           ? fmt::format("Poisson at {}/s", significant(p.rate.in(1 / s)))
+                            : search->rate                      ? "Poisson at the highest rate that meets the objective"
                                            : fmt::format("Poisson at {}/s, the lowest tried", significant(search->lowest.in(1 / s), 3));
     return fmt::format("{} requests, {}, {} prompt and {} output tokens, seed {}", n.offered, how, tokens_text(p.prompt_mean, p.prompt_cv),
                        tokens_text(p.output_mean, p.output_cv), p.seed);
@@ -55,7 +55,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 Facts search_facts(const NamedServing& n) {
     const auto& search = n.answer.predicted.search;
     if (!search) return {};
-    const std::string goal = fmt::format("{} % of requests within the objective", significant(100 * *n.question.share));
+    const std::string goal = fmt::format("{} % of requests within the objective", significant(100 * *n.question.attainment));
     const std::string why =
         search->rate ? ": " + goal : fmt::format(": even at {}/s fewer than {}", significant(search->lowest.in(1 / s), 3), goal);
     Facts facts{{"highest rate", rate_text(n.answer.predicted) + why}};
@@ -79,9 +79,9 @@ std::string rates_text(const Overload& o) {
 /// What stands before everything else.
 std::vector<std::string> overload_lines(const ServingAnswer& a) {
     if (a.predicted.overload)
-        return {
-            fmt::format("overloaded: {}; latencies grow without bound", rates_text(*a.predicted.overload)),
-            "Lower `rate`, add GPUs (`parallel.data`, `parallel.tensor`), or let `share` search the highest rate that meets `objective`."};
+        return {fmt::format("overloaded: {}; latencies grow without bound", rates_text(*a.predicted.overload)),
+                "Lower `rate`, add GPUs (`parallel.data`, `parallel.tensor`), or let `attainment` search the highest rate that meets "
+                "`objective`."};
     if (a.high && a.high->overload)
         return {fmt::format("overloaded at the high bound of step times: {}; the high bounds of latencies grow without bound",
                             rates_text(*a.high->overload))};

@@ -84,21 +84,21 @@ Judged judged(const Prediction& one_copy, const Contestant& contestant, const Re
     return result;
 }
 
-/// All batches of one way of running.
+/// All batches of one configuration.
 class BatchSearch {
 public:
     BatchSearch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
                 const SoftwareStacks& software)
         : workload_(workload), contestant_(contestant), request_(request), software_(software) {}
 
-    RecommendedRow best_of(const CopySettings& way) {
+    RecommendedRow best_of(const CopySettings& settings) {
         RecommendedRow row;
         bool expected = true, upper = true;
         for (const std::int64_t batch : deployment_batches(request_)) {
-            const auto run = completed_if_possible(way, batch);
+            const auto run = completed_if_possible(settings, batch);
             if (!run) break;
-            expected = expected && take(row.expected, way, *run, Confidence::expected);
-            upper = upper && take(row.upper, way, *run, Confidence::upper);
+            expected = expected && take(row.expected, settings, *run, Confidence::expected);
+            upper = upper && take(row.upper, settings, *run, Confidence::upper);
             if (!expected && !upper) break;
         }
         return row;
@@ -107,21 +107,21 @@ public:
 
 private:
     /// nullopt: the batch asks for more tokens or pixels than any run may have.
-    [[nodiscard]] std::optional<Run> completed_if_possible(const CopySettings& way, std::int64_t batch) const {
+    [[nodiscard]] std::optional<Run> completed_if_possible(const CopySettings& settings, std::int64_t batch) const {
         try {
-            return run_of_copy(workload_, request_, way, batch);
+            return run_of_copy(workload_, request_, settings, batch);
         } catch (const Error&) {
             return std::nullopt;
         }
     }
 
     /// False when larger batches are out of the question.
-    bool take(std::optional<Deployment>& best, const CopySettings& way, const Run& run, Confidence confidence) {
+    bool take(std::optional<Deployment>& best, const CopySettings& settings, const Run& run, Confidence confidence) {
         const Judged j = tried(run, confidence);
         if (j.meets && (!best || is_cheaper(*j.meets, *best))) best = j.meets;
         if (!j.meets && confidence == request_.confidence &&
             (first_ || is_nearer(j.outcome, j.excess, nearest_.outcome, nearest_.excess))) {
-            nearest_ = {.outcome = j.outcome, .excess = j.excess, .nearest = described(way)};
+            nearest_ = {.outcome = j.outcome, .excess = j.excess, .nearest = described(settings)};
             first_ = false;
         }
         return goes_on(j.outcome);
@@ -153,14 +153,14 @@ private:
 GpuAnswer answer_by_batch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
                           const SoftwareStacks& software) {
     BatchSearch search(workload, contestant, request, software);
-    std::vector<RecommendedRow> ways;
+    std::vector<RecommendedRow> rows;
     bool answered = false;
-    for (const CopySettings& way : ways_of_running(workload, contestant.gpu->profile, request)) {
-        RecommendedRow row = search.best_of(way);
+    for (const CopySettings& settings : copy_settings(workload, contestant.gpu->profile, request)) {
+        RecommendedRow row = search.best_of(settings);
         answered = answered || row.at(request.confidence);
-        if (row.expected || row.upper) ways.push_back(std::move(row));
+        if (row.expected || row.upper) rows.push_back(std::move(row));
     }
-    GpuAnswer result{.rows = rows_of(std::move(ways), request.every_way)};
+    GpuAnswer result{.rows = rows_of(std::move(rows), request.all_settings)};
     if (!answered) result.rejected = search.nearest();
     return result;
 }

@@ -77,7 +77,7 @@ ContestantRun run_as_asked(const Workload& workload, const Contestant& contestan
     if (usable && memory.total() > *usable) return without_run(contestant, needs_text(memory.total(), *usable));
     try {
         return with_run(contestant, predict(workload, *contestant.gpu, request, software), {});
-    } catch (const Error& e) {  // a layer runs in another format than the products, which the GPU lacks
+    } catch (const Error& e) {  // a layer runs in another format than the GEMMs, which the GPU lacks
         return without_run(contestant, e.detail().what);
     }
 }

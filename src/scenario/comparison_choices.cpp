@@ -11,7 +11,7 @@ namespace {
 
 /// What a score counts, for sentences: "1.3× the items/s of …".
 std::string_view measure(Objective objective) {
-    constexpr std::string_view measures[] = {"items/s", "speed", "items a dollar", "items a joule"};
+    constexpr std::string_view measures[] = {"items/s", "speed", "items per dollar", "items per joule"};
     return measures[static_cast<std::size_t>(objective)];
 }
 
@@ -60,7 +60,7 @@ std::string format_choice(const Candidate& best, const std::vector<Candidate>& c
     return fmt::format("{}: no other precision of 16 bits or more is there and fits", described(best.format));
 }
 
-/// Weights that the host keeps: how much of them, and what forced it.
+/// Offloaded weights: the fraction, and the reason.
 std::string offload_choice(const Candidate& best, Bytes capacity) {
     if (best.offload <= 0) return {};
     return fmt::format("offload {} of the layers' weights because {} {} at batch {}", percent_text(best.offload), described(best.format),
@@ -103,8 +103,8 @@ std::string described(const RunFormat& format) {
     return std::string(name(format.precision));
 }
 
-std::string percent_text(double share) {
-    return fmt::format("{:.4g} %", 100 * share);
+std::string percent_text(double fraction) {
+    return fmt::format("{:.4g} %", 100 * fraction);
 }
 
 std::string described(const Candidate& c) {

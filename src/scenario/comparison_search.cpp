@@ -14,7 +14,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::array all_qualities{Quality::kept, Quality::eight_bits, Quality::four_bits};
-// `fused` is left out: it is one engine's habit, for transformers alone.
+// `fused` is left out: only one engine uses it, for transformers.
 constexpr std::array executions{Execution::eager, Execution::cuda_graph, Execution::compiled, Execution::tensorrt};
 constexpr std::array keeping{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
 
@@ -173,10 +173,10 @@ private:
     bool add_offloaded(Candidate c) {
         auto run = completed_run(c);
         if (!run) return false;
-        const auto share = smallest_offload(workload_, *run, software_, *contestant_.gpu->profile.usable_memory(), offload_step);
+        const auto fraction = smallest_offload(workload_, *run, software_, *contestant_.gpu->profile.usable_memory(), offload_step);
         c.unoffloaded = memory_estimate(workload_, *run, software_).total();
-        c.fits = share.has_value();
-        c.offload = run->techniques.offload = share.value_or(1);
+        c.fits = fraction.has_value();
+        c.offload = run->techniques.offload = fraction.value_or(1);
         c.memory = memory_estimate(workload_, *run, software_).total();
         return scored(std::move(c));
     }
@@ -203,7 +203,7 @@ std::string why_nothing(const std::vector<Candidate>& candidates, const GpuProfi
     if (candidates.empty()) return "has no arithmetic in any precision of the search";
     const auto lightest =
         std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.memory < b.memory; });
-    if (lightest->fits) return "no kernel model covers an operator in its formats, or its board power is not known";
+    if (lightest->fits) return "no kernel model covers an operator in its formats, or its TDP is not known";
     return fmt::format("{}, even with {}", needs_text(lightest->memory, *gpu.usable_memory()), described(*lightest));
 }
 
@@ -245,9 +245,9 @@ ContestantRun best_run(const Workload& workload, const Contestant& contestant, c
 }
 
 std::string search_grid_text(const ComparisonRequest& r) {
-    const std::string offload = r.offload_fixed ? "as asked for" : "only where nothing of these fits, as little as makes it fit";
-    std::vector<std::string_view> ways, kept;
-    for (const Execution e : executions) ways.push_back(name(e));
+    const std::string offload = r.offload_fixed ? "as asked for" : "only if nothing of these fits, and as little as needed";
+    std::vector<std::string_view> modes, kept;
+    for (const Execution e : executions) modes.push_back(name(e));
     for (const Precision p : keeping) kept.push_back(name(p));
     const bool formats_fixed = r.precision_fixed && r.weights_fixed;
     const std::string precisions = r.precision_fixed ? fmt::format("precision {} as asked for", name(r.run.precision))
@@ -256,10 +256,10 @@ std::string search_grid_text(const ComparisonRequest& r) {
         "{}; weights {}; batch {}; execution {}{}; offload {}", precisions, r.weights_fixed ? "as asked for" : "as computed or published",
         r.batch_fixed ? fmt::format("{} as asked for", r.run.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
         r.execution_fixed ? fmt::format("{} as asked for", name(r.run.execution))
-                          : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(ways, ", ")),
+                          : fmt::format("{} (tensorrt on NVIDIA only)", fmt::join(modes, ", ")),
         formats_fixed          ? ""
         : r.allow_quantization ? "; 8- and 4-bit formats too, as allowed"
-                               : "; weights in 8 bits only where nothing of these fits, in 4 bits only where those do not either",
+                               : "; 8-bit weights only if nothing of these fits, 4-bit weights only if those do not fit either",
         offload);
 }
 

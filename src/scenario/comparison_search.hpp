@@ -38,7 +38,7 @@ struct Candidate {
     RunFormat format;
     std::int64_t batch = 1;
     Execution execution = Execution::cuda_graph;
-    double offload = 0;  ///< share of every layer's weights that the search moved to host memory, above 0 only where they do not fit
+    double offload = 0;  ///< fraction of every layer's weights that the search moved to host memory, above 0 only where they do not fit
     Bytes memory;        ///< of one GPU
     Bytes unoffloaded;   ///< the same with all weights on the GPU
     bool fits = true;    ///< larger batches of one that does not are left out
@@ -49,7 +49,7 @@ struct Candidate {
 std::string described(const Candidate& candidate);
 
 /// "37.2 %".
-std::string percent_text(double share);
+std::string percent_text(double fraction);
 
 /// Shares of offloaded weights are whole multiples of this, so that `Techniques::offload` takes them as they are shown.
 inline constexpr double offload_step = 0.001;
@@ -57,7 +57,7 @@ inline constexpr double offload_step = 0.001;
 /// Scores this near count as equal: predictions are not that good.
 inline constexpr double negligible_gain = 0.01;
 
-/// Of `candidates` for which `wanted`, the first whose score is within `negligible_gain` of the best. nullptr: none that fits.
+/// The first of the `wanted` candidates whose score is within `negligible_gain` of the best. nullptr: none fits.
 const Candidate* best_of(const std::vector<Candidate>& candidates, const auto& wanted) {
     double most = 0;
     for (const Candidate& c : candidates) {

@@ -4,7 +4,7 @@ namespace roofcast {
 
 namespace {
 
-/// Mean power without the board's limit.
+/// Mean power without the GPU's limit.
 Watts asked_power(const GpuProfile& gpu, Joules dynamic, Seconds time) {
     return gpu.idle + dynamic / time;
 }

@@ -29,7 +29,7 @@ double layers_of(const CacheKind& kind) {
     return static_cast<double>(kind.layers);
 }
 
-/// Of one token in all layers that keep tokens, windows or not.
+/// Cache bytes of one token in all layers that keep tokens, with or without windows.
 Bytes bytes_of_token(const std::vector<CacheKind>& kinds) {
     Bytes total;
     for (const CacheKind& kind : kinds) total += layers_of(kind) * (kind.per_token + kind.compressed);

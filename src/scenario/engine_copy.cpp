@@ -58,9 +58,9 @@ Seconds EngineCopy::arrival(std::size_t i) const {
 /// Text and network take requests of one moment apart: times are exponential, of the request's number alone. Requests keep their order.
 Seconds EngineCopy::reaches_scheduler(std::size_t i) const {
     constexpr double golden = 0.6180339887498949;  // its multiples are spread evenly over 0 to 1
-    const double share = std::fmod(golden * static_cast<double>(i + 1), 1.0);
+    const double fraction = std::fmod(golden * static_cast<double>(i + 1), 1.0);
     const Seconds text = static_cast<double>(request(i).prompt_tokens) * engine_.prompt_token_time;
-    return arrival(i) + text - std::log1p(-share) * engine_.request_time;
+    return arrival(i) + text - std::log1p(-fraction) * engine_.request_time;
 }
 
 /// What arrived while the last step ran has waited since. Schedulers that look for requests now and then do so after steps with prompts and
@@ -123,14 +123,14 @@ void EngineCopy::plan_prompts_first() {
     decodes_ = decoding_;
 }
 
-/// Whether prompts that could begin are held back beside decodes until there are more of them.
+/// Whether prompts that could begin wait while decodes run, until there are more of them.
 bool EngineCopy::prompts_wait() {
     const SchedulerOptions& o = engine_.options;
     if (o.wait_steps == 0 || decodes_ == 0 || !computing_prompts_.empty() || !head_may_enter()) {
         waited_ = 0;
         return false;
     }
-    const auto enough = static_cast<std::int64_t>(o.wait_share * as_double(o.max_tokens)) - engine_.steps.verified * decodes_;
+    const auto enough = static_cast<std::int64_t>(o.wait_fraction * as_double(o.max_tokens)) - engine_.steps.verified * decodes_;
     std::int64_t tokens = 0;
     for (const std::size_t i : preempted_) tokens += sequences_[i].target;
     for (std::size_t i = entered_; i < arrived_ && tokens < enough; ++i) tokens += request(i).prompt_tokens;

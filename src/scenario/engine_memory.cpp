@@ -21,7 +21,7 @@ double real(Size n) {
     return static_cast<double>(n);
 }
 
-/// Of `whole` on one of `gpus`, rounded up.
+/// Part of `whole` on one of `gpus`, rounded up.
 Size part(Size whole, Size gpus) {
     return (whole + gpus - 1) / gpus;
 }
@@ -32,32 +32,32 @@ bool has_prefix_of(const std::string& text, const std::vector<std::string>& star
 
 const EngineMemory& facts_of(const Run& request, const SoftwareStacks& software) {
     if (const EngineMemory* found = engine_memory_of(software.memory, request.software)) return *found;
-    throw Error({.what = "how this engine divides memory is not described",
+    throw Error({.what = "the memory split of this engine is not known",
                  .key = "software",
                  .found = request.software,
                  .expected = engine_memory_names(software.memory)});
 }
 
-const StepDefaults& step_of(const EngineMemory& engine, const GpuProfile& gpu, Bytes board) {
+const StepDefaults& step_of(const EngineMemory& engine, const GpuProfile& gpu, Bytes gpu_memory) {
     const StepDefaults* chosen = &engine.steps.front();
     for (const StepDefaults& step : engine.steps) {
-        if (board >= step.from && !has_prefix_of(gpu.id, step.except)) chosen = &step;
+        if (gpu_memory >= step.from && !has_prefix_of(gpu.id, step.except)) chosen = &step;
     }
     return *chosen;
 }
 
-double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size max_tokens, const Run& request, Bytes board) {
+double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size max_tokens, const Run& request, Bytes gpu_memory) {
     if (engine.fraction_of == FractionOf::none) return 1;
     if (engine.fraction) return *engine.fraction;
     const FractionReserve& r = *engine.reserve;
     const Parallelism& p = request.parallel;
     Bytes kept = r.base + static_cast<double>(std::max(max_tokens, r.least_tokens)) * r.per_token +
                  static_cast<double>(step.graph_sequences) * r.per_graph_sequence + static_cast<double>(p.tensor * p.pipeline) * r.per_gpu;
-    if (board >= r.least_from) kept = max(kept, r.least);
-    return std::clamp((board - kept) / board, r.least_fraction, 1.0);
+    if (gpu_memory >= r.least_from) kept = max(kept, r.least);
+    return std::clamp((gpu_memory - kept) / gpu_memory, r.least_fraction, 1.0);
 }
 
-/// Of the experts of one pipeline stage on one GPU.
+/// Padding of the experts of one pipeline stage on one GPU.
 Bytes padding_of(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request, const GpuProfile& gpu) {
     const auto format = request.expert_weights ? request.expert_weights : request.weights ? request.weights : workload.native_experts;
     if (!format) return {};
@@ -108,7 +108,7 @@ Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& req
     return real(sampled * model.vocabulary) * bytes * byte;
 }
 
-/// The larger of a forward pass of the largest step and of sampling, beside the step's hidden states.
+/// The larger of a forward pass of the largest step and of sampling, in addition to the step's hidden states.
 Bytes activation_peak(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request,
                       const SoftwareStacks& software, Size max_tokens, Size max_sequences) {
     Run step = request;
@@ -158,26 +158,26 @@ Size largest(Size most, Fits fits) {
 Bytes cache_size(const EngineMemory& engine, const EngineMemoryReport& r) {
     const Bytes step = r.activations + r.framework + (engine.graphs_reserved ? r.graphs : Bytes{});
     switch (engine.fraction_of) {
-        case FractionOf::board:
-            return r.fraction * r.board - r.weights - step;
+        case FractionOf::total:
+            return r.fraction * r.gpu_memory - r.weights - step;
         case FractionOf::free_at_load:
-            return r.fraction * (r.board - r.framework) - r.weights;
+            return r.fraction * (r.gpu_memory - r.framework) - r.weights;
         case FractionOf::left:
-            return r.fraction * (r.board - r.weights - step);
+            return r.fraction * (r.gpu_memory - r.weights - step);
         case FractionOf::none:
-            return r.board - r.weights - step;
+            return r.gpu_memory - r.weights - step;
     }
     return {};
 }
 
 void require_settings(const EngineMemory& engine, const EngineSettings& s, const DecoderLlm& model) {
     if (s.fraction && engine.fraction_of == FractionOf::none)
-        throw Error({.what = fmt::format("{} has no fraction of memory: its cache is as large as its context", engine.name),
+        throw Error({.what = fmt::format("{} has no memory fraction: its context sets the size of its cache", engine.name),
                      .key = "memory_fraction",
                      .found = fmt::format("{}", *s.fraction),
-                     .suggestion = "`context` sets the size of its cache"});
+                     .suggestion = "use `context` instead"});
     if (s.context && model.max_context > 0 && *s.context > model.max_context)
-        throw Error({.what = "longer than the model's context",
+        throw Error({.what = "exceeds the model's context length",
                      .key = "context",
                      .found = std::to_string(*s.context),
                      .expected = fmt::format("at most {}", model.max_context)});
@@ -195,22 +195,23 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
                                  const EngineSettings& settings) {
     const DecoderLlm* model = language_model(workload);
     if (model == nullptr)
-        throw Error({.what = fmt::format("{} is no language model: serving engines keep no cache for it", workload.id), .key = "workload"});
+        throw Error({.what = fmt::format("{} is not a language model, so serving engines keep no KV cache for it", workload.id),
+                     .key = "workload"});
     const EngineMemory& engine = facts_of(request, software);
     require_settings(engine, settings, *model);
-    const auto board = settings.board ? settings.board : gpu.usable_memory();
-    if (!board) throw Error({.what = fmt::format("the memory of {} is not known", gpu.id), .key = "gpu.capacity"});
-    const StepDefaults& step = step_of(engine, gpu, *board);
+    const auto gpu_memory = settings.gpu_memory ? settings.gpu_memory : gpu.usable_memory();
+    if (!gpu_memory) throw Error({.what = fmt::format("the memory of {} is not known", gpu.id), .key = "gpu.capacity"});
+    const StepDefaults& step = step_of(engine, gpu, *gpu_memory);
     constexpr Size unlimited = Size{1} << 20;  // of models without a longest context
     const Size longest = model->max_context > 0 ? model->max_context : unlimited;
 
     EngineMemoryReport r;
     r.engine = engine.name;
     r.fraction_of = engine.fraction_of;
-    r.board = *board;
+    r.gpu_memory = *gpu_memory;
     r.max_tokens = settings.max_tokens.value_or(step.max_tokens);
     r.max_sequences = settings.max_sequences.value_or(step.max_sequences);
-    r.fraction = settings.fraction.value_or(fraction_of(engine, step, r.max_tokens, request, *board));
+    r.fraction = settings.fraction.value_or(fraction_of(engine, step, r.max_tokens, request, *gpu_memory));
     r.context = settings.context.value_or(longest);
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;
@@ -248,9 +249,9 @@ std::vector<std::string> engine_memory_remedies(const EngineMemoryReport& report
     Run shortest = request;
     shortest.batch = shortest.prompt_tokens = shortest.generate_tokens = 1;
     const MemoryEstimate counted = memory_estimate(workload, shortest, software);
-    const bool of_board = report.fraction_of == FractionOf::board || report.fraction_of == FractionOf::free_at_load;
+    const bool of_total = report.fraction_of == FractionOf::total || report.fraction_of == FractionOf::free_at_load;
     const Bytes beside = report.activations + report.framework - counted.activations - counted.overhead;
-    const Bytes room = (of_board ? report.fraction : 1) * report.board - max(Bytes{}, beside);
+    const Bytes room = (of_total ? report.fraction : 1) * report.gpu_memory - max(Bytes{}, beside);
     Run longest = shortest;
     longest.prompt_tokens = std::max<std::int64_t>(1, report.context - 1);
     return memory_advice(workload, longest, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;

@@ -10,7 +10,7 @@ std::int64_t EngineCopy::blocks(std::int64_t tokens) const {
     return engine_.state_blocks + (tokens + engine_.options.block_tokens - 1) / engine_.options.block_tokens;
 }
 
-/// That sequence `i` takes when it enters: for the tokens that it has, or for all that it will ever have. The last one takes no place.
+/// Blocks that sequence `i` takes on admission: for its present tokens, or for all that it will have. The last token needs no place.
 std::int64_t EngineCopy::entry_blocks(std::size_t i) const {
     return blocks(reserves_output() ? request(i).prompt_tokens + request(i).output_tokens - 1 : sequences_[i].target);
 }

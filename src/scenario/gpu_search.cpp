@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scenario/copies_under_load.hpp"
 #include "scenario/recommendation_rent.hpp"
-#include "scenario/way_under_load.hpp"
 
 namespace roofcast {
 
@@ -26,33 +26,34 @@ int stage(Outcome outcome) {
     }
 }
 
-/// One way of running, and what is known of it.
+/// Settings of a copy, and what is known about them.
 struct Candidate {
-    WayUnderLoad way;
+    CopiesUnderLoad loaded;
     RecommendedRow found;
     std::array<std::optional<Failure>, confidences.size()> failures;
 };
 
-/// Ways that may cost least go first; what cannot beat the best so far is not simulated.
+/// Settings that may cost least go first; those that cannot beat the best so far are not simulated.
 class LoadSearch {
 public:
     LoadSearch(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request, const SoftwareStacks& software)
         : contestant_(contestant), request_(request) {
-        for (const CopySettings& way : ways_of_running(workload, contestant.gpu->profile, request))
-            candidates_.push_back({.way = WayUnderLoad(workload, contestant, request, software, way), .found = {}, .failures = {}});
+        for (const CopySettings& settings : copy_settings(workload, contestant.gpu->profile, request))
+            candidates_.push_back(
+                {.loaded = CopiesUnderLoad(workload, contestant, request, software, settings), .found = {}, .failures = {}});
     }
 
     GpuAnswer answer() {
         for (const Confidence c : confidences) search(c);
         GpuAnswer result;
-        std::vector<RecommendedRow> ways;
+        std::vector<RecommendedRow> rows;
         for (Candidate& candidate : candidates_) {
-            result.simulations += candidate.way.simulations();
-            if (candidate.found.expected || candidate.found.upper) ways.push_back(std::move(candidate.found));
+            result.simulations += candidate.loaded.simulations();
+            if (candidate.found.expected || candidate.found.upper) rows.push_back(std::move(candidate.found));
         }
         const bool answered =
-            std::any_of(ways.begin(), ways.end(), [this](const RecommendedRow& row) { return row.at(request_.confidence).has_value(); });
-        result.rows = rows_of(std::move(ways), request_.every_way);
+            std::any_of(rows.begin(), rows.end(), [this](const RecommendedRow& row) { return row.at(request_.confidence).has_value(); });
+        result.rows = rows_of(std::move(rows), request_.all_settings);
         if (!answered) result.rejected = rejected();
         return result;
     }
@@ -62,7 +63,7 @@ private:
         std::vector<std::pair<Deployment, Candidate*>> order;  // at the least that they can cost
         for (Candidate& candidate : candidates_) {
             auto& failure = candidate.failures[static_cast<std::size_t>(c)];
-            failure = candidate.way.failure(c);
+            failure = candidate.loaded.failure(c);
             if (failure) continue;
             if (const auto least = least_copies(candidate); !forbids(candidate, least)) {
                 order.emplace_back(priced(candidate, least), &candidate);
@@ -73,22 +74,22 @@ private:
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return is_cheaper(a.first, b.first); });
         std::optional<Deployment> best;
         for (const auto& [least, candidate] : order) {
-            const auto found = cheapest(*candidate, c, least.parallel.data, request_.every_way ? std::nullopt : best);
+            const auto found = cheapest(*candidate, c, least.parallel.data, request_.all_settings ? std::nullopt : best);
             if (found && (!best || is_cheaper(*found, *best))) best = found;
         }
     }
 
     /// What is served at the upper bound is served as expected.
     static std::int64_t least_copies(Candidate& candidate) {
-        return candidate.found.expected ? candidate.found.expected->parallel.data : candidate.way.least_copies();
+        return candidate.found.expected ? candidate.found.expected->parallel.data : candidate.loaded.least_copies();
     }
 
     [[nodiscard]] std::optional<Outcome> forbids(const Candidate& candidate, std::int64_t copies) const {
-        return forbidden(contestant_, request_, candidate.way.gpus_each(), copies);
+        return forbidden(contestant_, request_, candidate.loaded.gpus_each(), copies);
     }
 
     [[nodiscard]] Deployment priced(const Candidate& candidate, std::int64_t copies) const {
-        Deployment d{.parallel = candidate.way.settings().parallel};
+        Deployment d{.parallel = candidate.loaded.settings().parallel};
         d.parallel.data = copies;
         price(d, contestant_, request_, *request_.rate);
         return d;
@@ -97,19 +98,19 @@ private:
     /// The cheapest deployment that is served and cheaper than `best`.
     std::optional<Deployment> cheapest(Candidate& candidate, Confidence c, std::int64_t least,
                                        const std::optional<Deployment>& best) const {
-        WayUnderLoad& way = candidate.way;
+        CopiesUnderLoad& loaded = candidate.loaded;
         const auto most = most_allowed(least, [&](std::int64_t copies) {
             return !forbids(candidate, copies) && (!best || is_cheaper(priced(candidate, copies), *best));
         });
         if (!most) return std::nullopt;
-        const auto fewest = fewest_copies(least, *most, [&](std::int64_t copies) { return way.served(copies, c).has_value(); });
+        const auto fewest = fewest_copies(least, *most, [&](std::int64_t copies) { return loaded.served(copies, c).has_value(); });
         if (!fewest) {
             const auto reason = forbids(candidate, *most + 1);
             if (reason) candidate.failures[static_cast<std::size_t>(c)] = Failure{*reason, 0};
             return std::nullopt;
         }
-        std::optional<Deployment> found = way.served(*fewest, c);
-        if (*fewest > 1) found->shortfall = way.shortfall(*fewest - 1, c);
+        std::optional<Deployment> found = loaded.served(*fewest, c);
+        if (*fewest > 1) found->shortfall = loaded.shortfall(*fewest - 1, c);
         (c == Confidence::expected ? candidate.found.expected : candidate.found.upper) = found;
         return found;
     }
@@ -120,7 +121,7 @@ private:
         for (const Candidate& candidate : candidates_) {
             const auto& failure = candidate.failures[static_cast<std::size_t>(request_.confidence)];
             if (!failure || (!first && !is_nearer(failure->outcome, failure->excess, nearest.outcome, nearest.excess))) continue;
-            nearest = {.outcome = failure->outcome, .excess = failure->excess, .nearest = described(candidate.way.settings())};
+            nearest = {.outcome = failure->outcome, .excess = failure->excess, .nearest = described(candidate.loaded.settings())};
             first = false;
         }
         return nearest;
@@ -165,12 +166,12 @@ std::optional<std::int64_t> most_allowed(std::int64_t least, const std::function
     return low;
 }
 
-std::vector<RecommendedRow> rows_of(std::vector<RecommendedRow> ways, bool every_way) {
-    if (every_way || ways.size() < 2) return ways;
+std::vector<RecommendedRow> rows_of(std::vector<RecommendedRow> rows, bool all_settings) {
+    if (all_settings || rows.size() < 2) return rows;
     RecommendedRow best;
-    for (const RecommendedRow& way : ways) {
-        if (way.expected && (!best.expected || is_cheaper(*way.expected, *best.expected))) best.expected = way.expected;
-        if (way.upper && (!best.upper || is_cheaper(*way.upper, *best.upper))) best.upper = way.upper;
+    for (const RecommendedRow& row : rows) {
+        if (row.expected && (!best.expected || is_cheaper(*row.expected, *best.expected))) best.expected = row.expected;
+        if (row.upper && (!best.upper || is_cheaper(*row.upper, *best.upper))) best.upper = row.upper;
     }
     return {best};
 }

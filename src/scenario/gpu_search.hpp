@@ -32,7 +32,7 @@ std::optional<std::int64_t> most_allowed(std::int64_t least, const std::function
 /// run.
 bool is_nearer(Outcome a, double excess_a, Outcome b, double excess_b);
 
-/// What the rest of one GPU's answers is put together with: cheapest first, without `every_way` only the cheapest at each confidence.
-std::vector<RecommendedRow> rows_of(std::vector<RecommendedRow> ways, bool every_way);
+/// What the rest of one GPU's answers is put together with: cheapest first, without `all_settings` only the cheapest at each confidence.
+std::vector<RecommendedRow> rows_of(std::vector<RecommendedRow> rows, bool all_settings);
 
 }  // namespace roofcast

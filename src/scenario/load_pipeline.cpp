@@ -70,7 +70,7 @@ PipelineStage read_stage(TableReader& reader, const std::vector<PipelineStage>& 
     PipelineStage stage;
     stage.line = reader.line();
     stage.name = reader.text("name");
-    if (stage.name.empty() || named(stage.name)) throw reader.error("name", "stages need names of their own", stage.name);
+    if (stage.name.empty() || named(stage.name)) throw reader.error("name", "two stages have the same name", stage.name);
     stage.calls = reader.number_if("calls", most_calls).value_or(1);
     stage.unit = reader.count_if("unit", 1, most_units).value_or(1);
     if (const auto beside = reader.text_if("parallel_with")) {

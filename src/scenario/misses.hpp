@@ -32,7 +32,7 @@ struct Misses {
         latency += whole ? 1 : 0;
         any += first || later || whole ? 1 : 0;
     }
-    /// Of the limit that most requests are beyond.
+    /// Misses of the most missed limit.
     [[nodiscard]] std::int64_t most() const { return std::max({ttft, tpot, latency}); }
 };
 

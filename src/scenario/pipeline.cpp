@@ -87,7 +87,7 @@ void add_memory(PipelineResult& result) {
     }
 }
 
-/// Errors of the stages on the path, weighted by their share of the latency. Known latencies count as exact.
+/// Errors of the stages on the path, weighted by their fraction of the latency. Known latencies count as exact.
 void add_errors(PipelineResult& result, const std::vector<std::string>& families) {
     bool known = true;
     for (std::size_t i = 0; i < result.stages.size(); ++i) {
@@ -95,12 +95,12 @@ void add_errors(PipelineResult& result, const std::vector<std::string>& families
         if (!stage.on_path || stage.stage.known_latency) continue;
         known = known && stage.interval.has_value();
         if (!stage.interval) continue;
-        const double share = stage.latency / result.latency;
+        const double fraction = stage.latency / result.latency;
         const LogInterval interval = logarithmic(*stage.interval);
         result.errors.push_back({.kind = stage.stage.device + ", " + families[i],
                                  .run = run_key(stage),
-                                 .middle = share * interval.middle,
-                                 .half = share * interval.half});
+                                 .middle = fraction * interval.middle,
+                                 .half = fraction * interval.half});
     }
     if (known) result.interval = interval_of(result.errors);
 }
@@ -115,7 +115,7 @@ void add_remedies(PipelineResult& result) {
 void add_notes(PipelineResult& result) {
     for (const StageResult& stage : result.stages) {
         if (stage.stage.known_latency)
-            result.notes.push_back(fmt::format("{}: {:.4g} ms a call as given, taken for exact, {} at a time ({})", stage.stage.name,
+            result.notes.push_back(fmt::format("{}: {:.4g} ms per call as given (taken as exact), {} at a time ({})", stage.stage.name,
                                                stage.call.in(ms), stage.stage.concurrency, stage.stage.source));
     }
 }
@@ -177,7 +177,7 @@ std::vector<std::string> obstacles(const PipelineResult& result) {
     if (!result.withheld.empty()) lines.push_back(fmt::format("no kernel model covers {}", fmt::join(result.withheld, ", ")));
     for (const DeviceLoad& load : result.devices) {
         if (load.fits() == false)
-            lines.push_back(fmt::format("{} does not hold its models: {:.1f} GB needed, {:.1f} GB usable", load.device, load.memory.in(gb),
+            lines.push_back(fmt::format("the models do not fit {}: {:.1f} GB needed, {:.1f} GB usable", load.device, load.memory.in(gb),
                                         load.usable->in(gb)));
     }
     return lines;

@@ -36,10 +36,10 @@ std::optional<std::string> key_of(std::string_view field) {
 void require_engine(const PipelineStage& stage, const SoftwareStacks& software) {
     const Run& r = stage.request;
     if (r.software.empty() || software.engine(r.execution, r.software) != nullptr) return;
-    throw Error({.what = fmt::format("no such engine runs as {}", name(r.execution)),
+    throw Error({.what = fmt::format("no engine of this name runs as {}", name(r.execution)),
                  .key = "software",
                  .found = r.software,
-                 .expected = "an engine of `roofcast software list` that runs this way"});
+                 .expected = "an engine of `roofcast software list` with this execution mode"});
 }
 
 Gpu load_device(const PipelineStage& stage, const PipelineData& data, PredictedStage& into) {

@@ -56,7 +56,7 @@ std::vector<const Price*> offers(const GpuProfile& gpu, const PriceQuery& query)
     return newest;
 }
 
-/// Of those, what is compared by default: all but community clouds, or these where there is nothing else.
+/// Offers that are compared by default: all except community clouds, or those if nothing else exists.
 struct PreferredOffers {
     std::vector<const Price*> prices;
     bool fallback = false;  ///< to community clouds
@@ -225,7 +225,7 @@ std::optional<std::string> unlike_prices(const std::vector<std::pair<std::string
     if (gpus_of.size() < 2) return std::nullopt;
     std::string kinds;
     for (const auto& [kind, gpus] : gpus_of) kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind, fmt::join(gpus, ", "));
-    return "prices are of different kinds of provider: " + kinds + "; `provider_kind` hyperscaler, specialized or community takes one kind";
+    return "prices mix kinds of provider: " + kinds + "; `provider_kind` hyperscaler, specialized or community takes one kind";
 }
 
 void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
@@ -242,7 +242,7 @@ void require_offer(const std::vector<Gpu>& gpus, const PriceQuery& query) {
     for (const char* field : {"instance", "provider_kind", "provider"}) {
         if (known[field].empty()) continue;
         const std::vector<std::string> all(known[field].begin(), known[field].end());
-        throw Error({.what = fmt::format("no {} price of any of the GPUs is of it", name(query.kind)),
+        throw Error({.what = fmt::format("none of the GPUs has a {} price there", name(query.kind)),
                      .key = field,
                      .found = asked[field],
                      .expected = fmt::format("a part of {}", fmt::join(all, ", ")),
@@ -285,7 +285,7 @@ std::string described(const PriceChoice& choice) {
     if (const std::string by = seller(p); !by.empty()) text += ", " + by;
     if (choice.fallback) text += ", NO OTHER CLOUD OFFERS IT";
     text += p.date.empty() ? ", UNDATED" : fmt::format(", {}", p.date);
-    if (choice.undated() && !p.date.empty()) text += " (NO DATE THAT CAN BE READ)";
+    if (choice.undated() && !p.date.empty()) text += " (NO READABLE DATE)";
     if (choice.age_days && *choice.age_days < 0) text += " (later than the date counted from)";
     if (choice.age_days && *choice.age_days >= 0) text += fmt::format(" ({} days old)", *choice.age_days);
     if (choice.is_old()) text += ", OLDER THAN A YEAR";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, outcome_count> outcomes{{
     {"meets", "meets the objective"},
-    {"lacks_precision", "lacks the number format"},
+    {"lacks_precision", "lacks the precision"},
     {"does_not_fit", "does not fit"},
     {"withheld", "an operator has no kernel model"},
     {"unknown_error", "no upper bound is known"},
@@ -34,12 +34,12 @@ static_assert(most_copies == 1024);
 /// A limit that the model has no time for would be met by everything.
 void check_limits(const Workload& workload, const ServiceObjective& objective) {
     if (objective.empty())
-        throw Error({.what = "nothing says what is fast enough",
+        throw Error({.what = "no objective is given",
                      .key = "objective",
                      .expected = "ttft=TIME, tpot=TIME or latency=TIME, joined by commas",
                      .suggestion = "for example `objective` ttft=200ms,tpot=30ms"});
     if (language_model(workload) != nullptr || (!objective.ttft && !objective.tpot)) return;
-    throw Error({.what = workload.id + " generates no text, so that it has no time to the first token nor per token",
+    throw Error({.what = workload.id + " generates no text, so it has no TTFT and no TPOT",
                  .key = "objective",
                  .found = objective.ttft ? "ttft" : "tpot",
                  .expected = "latency=TIME"});
@@ -51,7 +51,7 @@ Run smallest_run(const Workload& workload, const RecommendationRequest& request)
                            .parallel = {.tensor = request.tensor.value_or(1), .pipeline = request.pipeline.value_or(1)}};
     Run run = run_of_copy(workload, request, one, deployment_batches(request).front());
     if (request.objective.tpot && run.generate_tokens < 2)
-        throw Error({.what = "one output token has no time per token after the first",
+        throw Error({.what = "TPOT needs at least two output tokens",
                      .key = "objective",
                      .found = "tpot",
                      .suggestion = "leave it out, or `generate_tokens` 2 or more"});
@@ -62,9 +62,9 @@ Run smallest_run(const Workload& workload, const RecommendationRequest& request)
 std::string why_not_simulated(const Workload& workload, const RecommendationRequest& request) {
     const DecoderLlm* llm = language_model(workload);
     if (llm == nullptr) return fmt::format("{} is not a language model", workload.id);
-    if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in layers of cross attention", workload.id);
-    if (!request.rate) return "no `rate` says when requests arrive";
-    if (request.run.techniques.any()) return "the simulated engine has none of the techniques asked for";
+    if (llm->cross_attention_tokens > 0) return fmt::format("{} keeps images in cross-attention layers", workload.id);
+    if (!request.rate) return "no `rate` of requests is given";
+    if (request.run.techniques.any()) return "the simulated engine does not support the requested techniques";
     return {};
 }
 

@@ -58,26 +58,27 @@ std::vector<Parallelism> copy_degrees(const Workload& workload, const GpuProfile
 
 }  // namespace
 
-std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
-    std::vector<CopySettings> ways;
+std::vector<CopySettings> copy_settings(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request) {
+    std::vector<CopySettings> all;
     for (const RunFormat& format : formats(workload, gpu, request)) {
-        for (const Parallelism& parallel : copy_degrees(workload, gpu, request)) ways.push_back({format, parallel});
+        for (const Parallelism& parallel : copy_degrees(workload, gpu, request)) all.push_back({format, parallel});
     }
-    return ways;
+    return all;
 }
 
-Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch) {
+Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& settings, std::int64_t batch) {
     Run run = request.run;
-    run.precision = way.format.precision;
-    run.weights = way.format.weights;
+    run.precision = settings.format.precision;
+    run.weights = settings.format.weights;
     run.batch = batch;
-    run.parallel = way.parallel;
+    run.parallel = settings.parallel;
     return completed_sizes(run, workload);
 }
 
-std::string described(const CopySettings& way) {
-    const auto degree = [](const char* name, std::int64_t ways) { return ways > 1 ? fmt::format("{} {}, ", name, ways) : std::string(); };
-    return fmt::format("{}{}{}", degree("tp", way.parallel.tensor), degree("pp", way.parallel.pipeline), described(way.format));
+std::string described(const CopySettings& settings) {
+    const auto degree = [](const char* name, std::int64_t n) { return n > 1 ? fmt::format("{} {}, ", name, n) : std::string(); };
+    return fmt::format("{}{}{}", degree("tp", settings.parallel.tensor), degree("pp", settings.parallel.pipeline),
+                       described(settings.format));
 }
 
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request) {

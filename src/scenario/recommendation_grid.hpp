@@ -1,5 +1,5 @@
 #pragma once
-/// What ways of running a copy a recommendation goes through.
+/// Settings of a copy that a recommendation searches.
 
 #include <vector>
 
@@ -14,15 +14,15 @@ struct CopySettings {
     Parallelism parallel;  ///< `data` is 1
 };
 
-/// All ways of running a copy on `gpu`: formats that keep quality first, of each format the smallest degrees first. Empty: the GPU has none
+/// All settings of a copy on `gpu`: formats that keep quality first, of each format the smallest degrees first. Empty: the GPU has none
 /// of the formats.
-std::vector<CopySettings> ways_of_running(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
+std::vector<CopySettings> copy_settings(const Workload& workload, const GpuProfile& gpu, const RecommendationRequest& request);
 
 /// `request` as one copy asks it, completed in sizes.
-Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& way, std::int64_t batch);
+Run run_of_copy(const Workload& workload, const RecommendationRequest& request, const CopySettings& settings, std::int64_t batch);
 
 /// "tp 8, bf16", "int4 weights on fp16".
-std::string described(const CopySettings& way);
+std::string described(const CopySettings& settings);
 
 /// Batches of one copy, ascending.
 std::vector<std::int64_t> deployment_batches(const RecommendationRequest& request);

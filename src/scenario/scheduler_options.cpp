@@ -16,7 +16,7 @@ SchedulerOptions with(SchedulerOptions o, const SchedulerSettings& s) {
     o.admission = s.admission.value_or(o.admission);
     o.poll_steps = s.poll_steps.value_or(o.poll_steps);
     o.wait_steps = s.wait_steps.value_or(o.wait_steps);
-    o.wait_share = s.wait_share.value_or(o.wait_share);
+    o.wait_fraction = s.wait_fraction.value_or(o.wait_fraction);
     if (!s.max_sequences) o.max_sequences = std::min(o.max_sequences, o.max_tokens);
     if (!s.max_tokens) o.max_tokens = std::max(o.max_tokens, o.max_sequences);
     if (o.chunk) o.chunk = std::min(*o.chunk, o.max_tokens);

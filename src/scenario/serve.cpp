@@ -11,8 +11,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::string_view, refusal_count> refusal_reasons{"longer than the model's context", "longer than the KV cache",
-                                                                      "the prompt is longer than a step, and prompts are not cut"};
+constexpr std::array<std::string_view, refusal_count> refusal_reasons{
+    "exceeds the model's context length", "exceeds the KV cache",
+    "the prompt exceeds a scheduler step, and the engine does not chunk prompts"};
 
 double tokens_per_step(const Techniques& techniques) {
     return techniques.speculation ? expected_tokens(techniques.speculation->acceptance, techniques.speculation->tokens) : 1;
@@ -65,14 +66,14 @@ bool is_burst(const ServingRun& run) {
 ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQuestion& question, std::vector<ServingRequest> requests) {
     engine.time_scale = time_scale;
     ServingCase result{.time_scale = time_scale, .statistics = {}, .load = {}, .search = {}, .overload = {}};
-    if (question.share) {
-        result.search = highest_rate(engine, requests, question.objective, *question.share);
+    if (question.attainment) {
+        result.search = highest_rate(engine, requests, question.objective, *question.attainment);
         requests = spread_out(std::move(requests), 1 / result.search->rate.value_or(result.search->lowest).in(1 / s));
     }
     const ServingRun run = simulated(engine, requests);
     result.load = run.load;
     result.statistics = statistics(engine, requests, run, question.objective);
-    if (!question.share && !(question.finite && is_burst(run))) result.overload = overload(engine, requests, run);
+    if (!question.attainment && !(question.finite && is_burst(run))) result.overload = overload(engine, requests, run);
     return result;
 }
 
@@ -136,7 +137,7 @@ ServingAnswer serve(const Workload& workload, const Gpu& gpu, const SoftwareStac
     if (answer.intervals) {
         answer.low = served_at(engine, answer.intervals->latency.low, question, served);
         answer.high = served_at(engine, answer.intervals->latency.high, question, served);
-        if (!question.share && !answer.predicted.overload)
+        if (!question.attainment && !answer.predicted.overload)
             answer.bounds = with_load(bounds_of(answer.predicted, *answer.low, *answer.high), answer.predicted.statistics, gpu.parameters);
     }
     return answer;

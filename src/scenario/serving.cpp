@@ -60,7 +60,8 @@ Bytes largest_activations(const Workload& workload, const Run& request, const So
     return max(of_text, activations(workload, request, software, most_encoded(*vlm, request, options), 1));
 }
 
-/// What a sequence of `tokens` tokens keeps beside what each token adds: states and windows; of unknown length (up to 2 tokens), full ones.
+/// What a sequence of `tokens` tokens keeps in addition to what each token adds: states and windows; of unknown length (up to 2 tokens),
+/// full ones.
 Bytes kept_of_sequence(const DecoderLlm& decoder, const Run& run, std::int64_t tokens) {
     const Bytes full = fixed_cache(decoder, run);
     if (tokens <= 2) return full;
@@ -89,8 +90,7 @@ CacheRoom parts_of_room(const Workload& workload, const Run& request, const Soft
 CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,
                           const SchedulerOptions& options) {
     if (!gpu.usable_memory())
-        throw Error(
-            {.what = fmt::format("the memory of {} is not known, so that its KV cache is not either", gpu.id), .key = "gpu.capacity"});
+        throw Error({.what = fmt::format("the memory of {} is not known, so its KV cache cannot be sized", gpu.id), .key = "gpu.capacity"});
     CacheRoom room = parts_of_room(workload, request, software, gpu, options);
     Run one = request;
     one.batch = one.prompt_tokens = one.generate_tokens = 1;

@@ -32,7 +32,7 @@ void take(ServingStatistics& into, const ServingStatistics& other, bool largest)
         take(into.*rate, other.*rate, largest);
 }
 
-/// `bound` of `predicted`, moved out by `beside`, a logarithm: errors of steps and those beside them are independent.
+/// `bound` of `predicted`, moved out by `beside`, a logarithm: errors of steps and other errors are independent.
 void move_out(Spread& bound, const Spread& predicted, double beside) {
     for (const auto figure : {&Spread::mean, &Spread::p50, &Spread::p90, &Spread::p95, &Spread::p99}) {
         if (bound.*figure <= Seconds{}) continue;

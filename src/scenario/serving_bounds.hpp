@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// `bounds` of times, further from `predicted` by what loads differ in beside the time of steps: `served_ttft` (waiting too) and
+/// `bounds` of times, widened by differences between loads other than step times: `served_ttft` (waiting too) and
 /// `served_tpot` (whole latencies too) of `[interval]`. As they are where `parameters` have neither.
 ServingBounds with_load(ServingBounds bounds, const ServingStatistics& predicted, const ParameterSet& parameters);
 

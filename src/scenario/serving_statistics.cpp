@@ -9,7 +9,7 @@ namespace roofcast {
 
 namespace {
 
-/// Of a non-empty list.
+/// Spread of a non-empty list.
 Spread spread(const std::vector<double>& seconds) {
     double sum = 0;
     for (const double t : seconds) sum += t;

@@ -18,7 +18,7 @@ constexpr std::int64_t most_output_tokens = std::int64_t{1} << 19, least_request
 constexpr std::int64_t requests_of_a_copy = 100;  ///< at least: several times what an engine holds at once
 constexpr std::int64_t full_engines = 16;         ///< of requests that wait from the start, to see what a copy finishes at full load
 
-/// So many requests beyond a limit put the percentile beyond it: that of `percentile` lies at or above the value of this rank.
+/// This many requests beyond a limit put the percentile beyond it: that of `percentile` lies at or above the value of this rank.
 std::int64_t deciding_misses(std::int64_t requests) {
     const double rank = std::floor(load_percentile / 100.0 * static_cast<double>(requests - 1));
     return requests - static_cast<std::int64_t>(rank);
@@ -61,8 +61,8 @@ std::int64_t simulated_requests(const LoadTest& test, std::int64_t copies, std::
 }
 
 SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const RecommendationRequest& request,
-                                 const SoftwareStacks& software, const CopySettings& way)
-    : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, way, 1)) {
+                                 const SoftwareStacks& software, const CopySettings& settings)
+    : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, settings, 1)) {
     const StepModel model = step_model(workload, gpu, run_, software);
     each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_), .output_tokens = run_.generate_tokens};
     engine_.max_context = model.model.max_context;

@@ -1,5 +1,5 @@
 #pragma once
-/// The serving engine of one way of running a copy, and what requests at random see of it.
+/// Serving engine of a copy with given settings, and what random requests see of it.
 
 #include <map>
 #include <tuple>
@@ -17,12 +17,12 @@ struct ObservedLoad {
     std::int64_t requests = 0, most_running = 0;
 };
 
-/// Memory, steps and requests of one way of running. All requests are alike; images are tokens of the prompt.
+/// Memory, steps and requests of a copy with given settings. All requests are alike; images are tokens of the prompt.
 class SimulatedEngine {
 public:
     /// Throws Error where the engine has no room for a request, or the model none of these engines.
     SimulatedEngine(const Workload& workload, const Gpu& gpu, const RecommendationRequest& request, const SoftwareStacks& software,
-                    const CopySettings& way);
+                    const CopySettings& settings);
 
     /// Limits on sequences in the engine, largest first: those with which a request fits.
     [[nodiscard]] const std::vector<std::int64_t>& limits() const { return limits_; }

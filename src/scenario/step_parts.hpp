@@ -6,7 +6,7 @@
 namespace roofcast {
 
 /// D(n, c), or D'(n, c) of a step that has prompts too.
-Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts = false);
+Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool in_prefill_kernel = false);
 /// P(s, q, h), of which chunks in a pipeline overlap as in `predict`.
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past);
 /// V(v).

@@ -9,7 +9,7 @@ namespace roofcast {
 
 namespace {
 
-// Points of an octave. Times of matrix products step with their tiles, so that rows need many; attention is smooth.
+// Points of an octave. Times of GEMMs step with their tiles, so that rows need many; attention is smooth.
 constexpr int rows_an_octave = 512, decodes_an_octave = 16, contexts_an_octave = 4, prompts_an_octave = 2, tokens_an_octave = 6,
               pasts_an_octave = 3, encoded_an_octave = 4;
 constexpr double past_offset = 16;  ///< tokens: a cache shorter than that is as good as none
@@ -40,7 +40,7 @@ LogAxis axis(const std::vector<std::int64_t>& values, double offset) {
 /// Between which two points a value lies, and how far from the first to the second, 0 to 1.
 struct Place {
     std::size_t below = 0, above = 0;
-    double share = 0;
+    double fraction = 0;
 };
 
 Place place(const LogAxis& a, double value) {
@@ -52,15 +52,15 @@ Place place(const LogAxis& a, double value) {
     return {above - 1, above, (std::log(value + a.offset) - low) / (a.logs[above] - low)};
 }
 
-double between(double low, double high, double share) {
-    return low + share * (high - low);
+double between(double low, double high, double fraction) {
+    return low + fraction * (high - low);
 }
 
 /// `value` of both points of `p`; of the second only where it counts, as it may have to be computed.
 template <class Value>
 double among(const Place& p, Value value) {
     const double low = value(p.below);
-    return p.share == 0 ? low : between(low, value(p.above), p.share);
+    return p.fraction == 0 ? low : between(low, value(p.above), p.fraction);
 }
 
 double along(const OnDemand<double>& values, std::size_t row, const Place& p) {
@@ -81,8 +81,8 @@ OnDemand<Seconds> dense(std::int64_t last, const std::function<Seconds(std::int6
                 const auto above = static_cast<std::size_t>(next - points.begin());
                 if (*next == static_cast<std::int64_t>(rows)) return at_points[above];
                 const double start = std::log(static_cast<double>(points[above - 1])), end = std::log(static_cast<double>(*next));
-                const double share = (std::log(static_cast<double>(rows)) - start) / (end - start);
-                return std::exp(between(log_of(at_points[above - 1]), log_of(at_points[above]), share)) * s;
+                const double fraction = (std::log(static_cast<double>(rows)) - start) / (end - start);
+                return std::exp(between(log_of(at_points[above - 1]), log_of(at_points[above]), fraction)) * s;
             }};
 }
 
@@ -90,7 +90,7 @@ Seconds entry(const OnDemand<Seconds>& times, std::int64_t i) {
     return times[std::min(static_cast<std::size_t>(i), times.size() - 1)];
 }
 
-/// The same software on a host that issues kernels in no time.
+/// The same software without launch overhead.
 StepModel without_host(StepModel m) {
     m.stack.host_per_kernel = m.stack.host_per_convolution = Seconds{};
     return m;
@@ -105,10 +105,10 @@ Seconds exposed(Seconds work, Seconds waiting, Seconds host) {
     return max(work - waiting, host);
 }
 
-/// The model, the same on a host that takes no time, and what both have in common: W by rows and logits.
+/// The model, the same without launch overhead, and what both have in common: W by rows and logits.
 struct Tabulation {
     StepModel model, busy;
-    bool corrects = false;  ///< the host issues kernels, so that both differ
+    bool corrects = false;  ///< the CPU issues kernels, so that both differ
 };
 
 /// One cell of a grid: rows and logits of its W, and the time of its whole pass under a model.
@@ -150,11 +150,11 @@ void tabulate_decodes(StepTable& table, const std::shared_ptr<const Tabulation>&
     table.decodes = axis(decodes, 0);
     table.context = axis(contexts, 0);
     const std::int64_t rows = t->model.verified();
-    const auto part = [&](bool beside_prompts) {
-        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, beside_prompts) - shared_step(t->model, rows, rows) : Seconds{};
+    const auto part = [&](bool in_prefill_kernel) {
+        const Seconds host = t->corrects ? decode_step(t->model, 1, 1, in_prefill_kernel) - shared_step(t->model, rows, rows) : Seconds{};
         return part_of(t, table.waiting, decodes.size() * contexts.size(), host, [=](std::size_t i) {
             const std::int64_t n = decodes[i / contexts.size()], c = contexts[i % contexts.size()];
-            return PartPoint{rows * n, rows * n, [=](const StepModel& of) { return decode_step(of, n, c, beside_prompts); }};
+            return PartPoint{rows * n, rows * n, [=](const StepModel& of) { return decode_step(of, n, c, in_prefill_kernel); }};
         });
     };
     table.decode = part(false);
@@ -186,7 +186,7 @@ void tabulate_images(StepTable& table, const std::shared_ptr<const Tabulation>& 
     table.vision_part = {encoded.size(), [t, encoded](std::size_t i) { return log_of(vision_step(t->model, encoded[i])); }};
 }
 
-/// A part of a step whose W has so many rows; `interpolated` reads a grid of the part at the step's sizes.
+/// A part of a step whose W has this many rows; `interpolated` reads a grid of the part at the step's sizes.
 template <class Interpolated>
 Seconds part_time(const StepTable& t, const StepPart& part, std::int64_t rows, Interpolated interpolated) {
     const Seconds work = std::exp(interpolated(part.log_work)) * s;

@@ -57,19 +57,20 @@ std::int64_t whole(double tokens, std::int64_t least) {
 
 }  // namespace
 
-Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool beside_prompts) {
+Seconds decode_step(const StepModel& m, std::int64_t sequences, std::int64_t context, bool in_prefill_kernel) {
     if (m.draft) {
         const StepDraft& d = *m.draft;
         const OpGraph verify = verify_graph(m.model, with_batch(m, sequences), m.stack.lowering, m.verified(), context - 1);
         return total(m, verify) +
                static_cast<double>(d.tokens) * total(m, decode_graph(d.model, draft_run(d, m, sequences), m.stack.lowering, context));
     }
-    return total(m, decode_graph(m.model, with_batch(m, sequences), m.stack.lowering, context, beside_prompts && m.stack.joint_attention));
+    return total(m,
+                 decode_graph(m.model, with_batch(m, sequences), m.stack.lowering, context, in_prefill_kernel && m.stack.joint_attention));
 }
 
 Seconds prompt_step(const StepModel& m, std::int64_t sequences, std::int64_t tokens, std::int64_t past) {
     const Run run = with_batch(m, sequences);
-    const Seconds large = pipelined_share(run, m.stack, tokens) * total(m, prefill_graph(m.model, run, m.stack.lowering, tokens, past));
+    const Seconds large = pipelined_fraction(run, m.stack, tokens) * total(m, prefill_graph(m.model, run, m.stack.lowering, tokens, past));
     if (!m.draft) return large;
     const OpGraph draft = prefill_graph(m.draft->model, draft_run(*m.draft, m, sequences), m.stack.lowering, tokens, past);
     return large + static_cast<double>(m.draft->modules) * total(m, draft);
@@ -92,12 +93,13 @@ StepModel step_model(const Workload& workload, const Gpu& device, const Run& req
                      .key = "workload",
                      .found = workload.family,
                      .expected = "a model of the family llm or vlm",
-                     .suggestion = "roofcast model list names them"});
+                     .suggestion = "see `roofcast model list`"});
     if (llm->cross_attention_tokens > 0)
-        throw Error({.what = fmt::format("{} keeps images in layers of cross attention, which the simulated engine does not", workload.id),
-                     .key = "workload",
-                     .found = workload.id,
-                     .expected = "a model whose images become tokens of the prompt"});
+        throw Error(
+            {.what = fmt::format("{} keeps images in cross-attention layers, which the simulated engine does not support", workload.id),
+             .key = "workload",
+             .found = workload.id,
+             .expected = "a model that turns images into prompt tokens"});
     const VisionLanguage* vlm = vision_language(workload);
     SoftwareStack stack = stack_of(software, request, workload, device.profile.vendor);
     stack.lowering.head_by_sequences = false;  // a scheduler of steps gathers the last tokens

@@ -77,7 +77,7 @@ Shard parse_shard(std::string_view text) {
     const auto index = whole_number(text.substr(0, slash));
     const auto count = slash == std::string_view::npos ? std::nullopt : whole_number(text.substr(slash + 1));
     if (index && count && *index >= 1 && *index <= *count && *count <= most_shards) return {*index, *count};
-    throw Error({.what = "not a part of a grid",
+    throw Error({.what = "invalid shard",
                  .key = "shard",
                  .found = std::string(text),
                  .expected = fmt::format("i/n with 1 <= i <= n <= {}, such as 2/8", most_shards)});

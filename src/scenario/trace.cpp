@@ -62,7 +62,7 @@ std::array<std::size_t, 3> parse_header(const CsvRecord& header, const std::stri
                          .expected = fmt::format("{}", fmt::join(columns, ", ")),
                          .suggestion = did_you_mean(name, columns)});
         const auto c = static_cast<std::size_t>(match - columns.begin());
-        if (found[c]) throw Error({.what = "a column stands twice", .file = file, .line = header.line, .found = name});
+        if (found[c]) throw Error({.what = "a column appears twice", .file = file, .line = header.line, .found = name});
         found[c] = true;
         places[c] = i;
     }
@@ -101,7 +101,7 @@ std::vector<ServingRequest> read_trace_text(std::string_view text, const std::st
         requests.push_back(parse_row(record, *places, file));
     });
     if (requests.empty())
-        throw Error({.what = "the file holds no request", .file = file, .expected = "a header line and a row for each request"});
+        throw Error({.what = "the file has no requests", .file = file, .expected = "a header line and a row for each request"});
     std::stable_sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.arrival < b.arrival; });
     const Seconds first = requests.front().arrival;
     for (ServingRequest& request : requests) request.arrival -= first;

@@ -98,8 +98,8 @@ GpuProfile with_libraries(GpuProfile gpu, const SoftwareStacks& software) {
 }
 
 Caller SoftwareStacks::caller(std::string_view software, std::string_view vendor) const {
-    for (std::size_t way = 0; way < execution_count; ++way) {
-        if (const Engine* found = engine(static_cast<Execution>(way), software, vendor)) return caller_of(found->stack);
+    for (std::size_t mode = 0; mode < execution_count; ++mode) {
+        if (const Engine* found = engine(static_cast<Execution>(mode), software, vendor)) return caller_of(found->stack);
     }
     const auto calls = [&](const auto& library) { return is_called_directly(*library, software); };
     return {.vendor_library = std::any_of(libraries.begin(), libraries.end(), calls)};
@@ -118,7 +118,7 @@ Gpu as_software_sees(const Gpu& device, const SoftwareStack& stack) {
     } else {
         gpu.profile.libraries = device.profile.libraries;
     }
-    if (gpu.profile.facts.warp_matrix_fraction < 1) gpu.profile.libraries.least_tile_rows = stack.least_tile_rows;
+    if (gpu.profile.facts.warp_mma_fraction < 1) gpu.profile.libraries.least_tile_rows = stack.least_tile_rows;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     if (stack.fp8_tile > 0)
         gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = stack.fp8_tile, .columns = stack.fp8_tile}};

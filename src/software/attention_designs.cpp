@@ -43,10 +43,10 @@ constexpr DesignKey<double> numbers[] = {{"imbalance", &D::imbalance, fraction},
                                          {"bias_instructions", &D::bias_instructions, physical_cycles},
                                          {"softmax_cycles", &D::softmax_cycles, physical_cycles},
                                          {"softmax_overlap", &D::softmax_overlap, fraction},
-                                         {"matrix_rate", &D::matrix_rate, share},
+                                         {"tensor_core_rate", &D::tensor_core_rate, positive_fraction},
                                          {"masked_score_cycles", &D::masked_score_cycles, physical_cycles},
                                          {"conversion_instructions", &D::conversion_instructions, physical_cycles},
-                                         {"simt_lanes", &D::simt_lanes, positive},
+                                         {"simt_units", &D::simt_units, positive},
                                          {"simt_rate", &D::simt_rate, physical_scale},
                                          {"scan_cycles", &D::scan_cycles, physical_cycles}};
 
@@ -122,7 +122,7 @@ AttentionDesign read_design(TableReader& table) {
             throw table.missing("row_bytes_per_sm_clock", "the rate at which rows of shared_row_tiles are loaded");
     }
     if (design.prompt_split.algorithm == SplitAlgorithm::fastest)
-        throw table.error("prompt_split", "only decoding splits keys as is fastest", "fastest", "another algorithm");
+        throw table.error("prompt_split", "only decoding can use the algorithm fastest", "fastest", "another algorithm");
     return design;
 }
 
@@ -139,7 +139,7 @@ std::vector<NamedAttention> read_attention_designs(TableReader& library, const s
             named.kernels.uncached = named_attention(table, "uncached", *uncached, designs).kernels.design;
         table.finish();
         if (std::any_of(designs.begin(), designs.end(), [&](const NamedAttention& known) { return known.name == named.name; }))
-            throw table.error("name", "two attention designs have one name", named.name);
+            throw table.error("name", "two attention designs have the same name", named.name);
         designs.push_back(std::move(named));
     }
     return designs;
@@ -150,7 +150,7 @@ const NamedAttention& named_attention(const TableReader& table, std::string_view
     if (found != known.end()) return *found;
     std::vector<std::string> names;
     for (const NamedAttention& design : known) names.push_back(design.name);
-    throw table.error(key, "no such design of attention", name, "the name of a table [[attention]] of software/libraries",
+    throw table.error(key, "unknown attention design", name, "the name of a table [[attention]] of software/libraries",
                       did_you_mean(name, names));
 }
 

@@ -12,7 +12,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::string_view fraction_names[] = {"board", "free_at_load", "left", "none"};
+constexpr std::string_view fraction_names[] = {"total", "free_at_load", "left", "none"};
 constexpr std::string_view layout_names[] = {"groups", "growing", "pools", "sequences"};
 
 template <class Kind, std::size_t count>
@@ -93,7 +93,7 @@ void read_cache(TableReader& table, EngineMemory& memory) {
     memory.layout = read_choice<CacheLayout>(table, "layout", layout_names);
     memory.block_tokens = table.count("block_tokens", 1, largest_block);
     memory.counts_requests = table.flag_if("counts_requests").value_or(false);
-    memory.window_fraction = table.number_if("window_fraction", share).value_or(1);
+    memory.window_fraction = table.number_if("window_fraction", positive_fraction).value_or(1);
     memory.state_fraction = table.number_if("state_fraction", {0, 0.99}).value_or(0);
     memory.state_blocks = table.count_if("state_blocks", 1, 64).value_or(1);
 }
@@ -106,7 +106,7 @@ EngineMemory read_memory(TableReader& table) {
     if (memory.match.empty()) throw table.missing("match", "first words of the software's name");
     static_cast<void>(table.text_if("like"));
     memory.fraction_of = read_choice<FractionOf>(table, "fraction_of", fraction_names);
-    memory.fraction = table.number_if("fraction", share);
+    memory.fraction = table.number_if("fraction", positive_fraction);
     if (table.has("reserve")) memory.reserve = read_reserve(table.table("reserve"));
     if (memory.fraction_of != FractionOf::none && !memory.fraction && !memory.reserve)
         throw table.missing("fraction", "the default fraction, or a table reserve that it follows from");

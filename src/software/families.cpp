@@ -65,7 +65,7 @@ std::vector<std::pair<std::size_t, double>> read_values(TableReader table) {
     return values;
 }
 
-/// Of a family's kernels, in place of those that run otherwise.
+/// Facts of a family's kernels, which replace those of default kernels.
 KernelFacts read_kernel_facts(TableReader& table, AttentionDesigns designs) {
     KernelFacts facts;
     if (const auto name = table.text_if("attention")) facts.attention = named_attention(table, "attention", *name, designs).kernels;
@@ -116,7 +116,7 @@ KernelFamilies families_of(const KernelLibraries& libraries) {
             const auto same = [&family](const auto& other) { return other->name == family->name; };
             if (std::any_of(families.begin(), families.end(), same))
                 throw Error(
-                    {.what = "two kernel families have one name", .file = "software/libraries", .key = "name", .found = family->name});
+                    {.what = "two kernel families have the same name", .file = "software/libraries", .key = "name", .found = family->name});
             families.push_back(family);
         }
     }
@@ -130,7 +130,7 @@ KernelFamilies named_families(TableReader& table, std::string_view key, const Ke
         if (found == known.end()) {
             std::vector<std::string> names;
             for (const auto& family : known) names.push_back(family->name);
-            throw table.error(key, "no such kernel family", name, "a family of software/libraries", did_you_mean(name, names));
+            throw table.error(key, "unknown kernel family", name, "a family of software/libraries", did_you_mean(name, names));
         }
         chosen.push_back(*found);
     }

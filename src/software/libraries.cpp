@@ -67,8 +67,7 @@ KernelLibrary read_library(const std::filesystem::path& file) {
     TableReader table(root, file.string());
     KernelLibrary library;
     library.name = required_identifier(table, "name", table.text("name"));
-    if (library.name != file.stem().string())
-        throw table.error("name", "differs from the name of its file", library.name, file.stem().string());
+    if (library.name != file.stem().string()) throw table.error("name", "differs from the file name", library.name, file.stem().string());
     library.kernels = table.texts_if("kernels");
     library.software = table.texts_if("software");
     library.called_directly = table.texts_if("called_directly");

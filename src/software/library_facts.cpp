@@ -34,7 +34,7 @@ void part_flag(TableReader& table, std::string_view key, LibraryFacts& facts, At
     facts.*part.*member = table.flag_if(key).value_or(facts.*part.*member);
 }
 
-/// Of a rate; above 0, at most 1.
+/// Range of rates: above 0, at most 1.
 constexpr Range rate_fraction{0, 1, true};
 
 template <auto part, auto member>
@@ -252,7 +252,7 @@ std::vector<CapabilityPattern> read_capabilities(TableReader& table, std::string
     std::vector<CapabilityPattern> capabilities;
     for (const std::string& text : table.texts_if(key)) {
         const auto pattern = parse_pattern(text);
-        if (!pattern) throw table.error(key, "is no compute capability", text, "such as \"9\" for all 9.x, or \"10.3\"");
+        if (!pattern) throw table.error(key, "is not a compute capability", text, "such as \"9\" for all 9.x, or \"10.3\"");
         capabilities.push_back(*pattern);
     }
     return capabilities;

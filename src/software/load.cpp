@@ -30,8 +30,8 @@ bool is_own(std::string_view key) {
 }
 
 /// What an engine has where its own table says nothing: what the one that it is `like` says, else its first execution mode.
-toml::table defaults_of(TableReader& own, const toml::array& engines, const toml::table& way) {
-    toml::table defaults = way;
+toml::table defaults_of(TableReader& own, const toml::array& engines, const toml::table& mode) {
+    toml::table defaults = mode;
     const auto like = own.text_if("like");
     if (!like) return defaults;
     std::vector<std::string> known;
@@ -69,12 +69,12 @@ std::shared_ptr<const KernelLibrary> named_library(TableReader& table, std::stri
     if (auto library = find_library(libraries, *wanted)) return library;
     std::vector<std::string> known;
     for (const auto& library : libraries) known.push_back(library->name);
-    throw table.error(key, "no such library of kernels", *wanted, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(*wanted, known));
+    throw table.error(key, "unknown kernel library", *wanted, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(*wanted, known));
 }
 
 /// `own` over what it has by default.
-Engine read_engine(const toml::table& own, const toml::array& engines, const toml::table& ways, const std::string& file, std::size_t number,
-                   const Libraries& libraries) {
+Engine read_engine(const toml::table& own, const toml::array& engines, const toml::table& modes, const std::string& file,
+                   std::size_t number, const Libraries& libraries) {
     TableReader names(own, file, fmt::format("engine[{}]", number));
     Engine engine;
     engine.match = names.texts_if("match");
@@ -83,7 +83,7 @@ Engine read_engine(const toml::table& own, const toml::array& engines, const tom
     if (engine.match.empty()) throw names.missing("match", "first words of the software column");
     if (engine.executions.empty()) throw names.missing("execution", "execution modes");
     const Execution first = engine.executions.front();
-    const toml::table defaults = defaults_of(names, engines, *ways[name(first)].as_table());
+    const toml::table defaults = defaults_of(names, engines, *modes[name(first)].as_table());
     TableReader table(own, file, fmt::format("engine[{}]", number), &defaults);
     engine.stack.execution = first;
     engine.stack.name = required_identifier(table, "name", table.text("name"));
@@ -98,7 +98,7 @@ Engine read_engine(const toml::table& own, const toml::array& engines, const tom
 }
 
 /// Those of one file; what it says of memory is added to `memory`.
-std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::table& ways, const Libraries& libraries,
+std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::table& modes, const Libraries& libraries,
                                  std::vector<EngineMemory>& memory) {
     const toml::table root = parse_toml_file(file);
     TableReader reader(root, file.string());
@@ -107,7 +107,7 @@ std::vector<Engine> read_engines(const std::filesystem::path& file, const toml::
     if (!reader.tables("engine").empty()) {
         const toml::array& tables = *root["engine"].as_array();
         for (const auto& node : tables) {
-            engines.push_back(read_engine(*node.as_table(), tables, ways, file.string(), engines.size(), libraries));
+            engines.push_back(read_engine(*node.as_table(), tables, modes, file.string(), engines.size(), libraries));
             engines.back().family = file.stem().string();
         }
     }
@@ -130,7 +130,7 @@ std::vector<LibraryFactsTable> default_facts(const std::filesystem::path& file, 
     }
     for (const std::string& name : table.texts_if("libraries")) {
         const auto library = find_library(libraries, name);
-        if (!library) throw table.error("libraries", "no such library of kernels", name, "files of libraries/", did_you_mean(name, known));
+        if (!library) throw table.error("libraries", "unknown kernel library", name, "files of libraries/", did_you_mean(name, known));
         tables.insert(tables.end(), library->facts.begin(), library->facts.end());
     }
     for (TableReader& choice : table.tables("attention")) tables.push_back(read_attention_choice(choice, designs));
@@ -152,9 +152,9 @@ std::optional<Execution> parse_execution(std::string_view text) {
 }
 
 SoftwareStacks load_software(const std::filesystem::path& software_folder) {
-    const auto ways_file = software_folder / "execution.toml";
-    const toml::table ways = parse_toml_file(ways_file);
-    TableReader reader(ways, ways_file.string());
+    const auto modes_file = software_folder / "execution.toml";
+    const toml::table modes = parse_toml_file(modes_file);
+    TableReader reader(modes, modes_file.string());
     SoftwareStacks stacks;
     stacks.libraries = load_kernel_libraries(software_folder / "libraries");
     stacks.families = families_of(stacks.libraries);
@@ -171,7 +171,7 @@ SoftwareStacks load_software(const std::filesystem::path& software_folder) {
     }
     reader.finish();
     for (const auto& file : files_in(software_folder / "engines", ".toml")) {
-        for (Engine& engine : read_engines(file, ways, {stacks.libraries, stacks.families}, stacks.memory)) {
+        for (Engine& engine : read_engines(file, modes, {stacks.libraries, stacks.families}, stacks.memory)) {
             engine.stack.library_facts = stacks.library_facts;
             stacks.engines.push_back(std::move(engine));
         }

@@ -123,8 +123,8 @@ std::vector<const Engine*> SoftwareStacks::named(std::string_view software) cons
     for (const Engine& engine : engines) {
         if (engine.family == software || engine.stack.name == software) chosen.push_back(&engine);
     }
-    for (std::size_t way = 0; chosen.empty() && way < execution_count; ++way) {
-        if (const Engine* found = engine(static_cast<Execution>(way), software)) chosen.push_back(found);
+    for (std::size_t mode = 0; chosen.empty() && mode < execution_count; ++mode) {
+        if (const Engine* found = engine(static_cast<Execution>(mode), software)) chosen.push_back(found);
     }
     return chosen;
 }
@@ -136,8 +136,8 @@ const SoftwareStack& SoftwareStacks::find(Execution execution, std::string_view 
 
 std::vector<std::string> SoftwareStacks::families_of(std::string_view software, std::string_view vendor) const {
     std::vector<std::string> names;
-    for (std::size_t way = 0; way < execution_count; ++way) {
-        for (const auto& family : find(static_cast<Execution>(way), software, vendor).families) {
+    for (std::size_t mode = 0; mode < execution_count; ++mode) {
+        for (const auto& family : find(static_cast<Execution>(mode), software, vendor).families) {
             if (std::find(names.begin(), names.end(), family->name) == names.end()) names.push_back(family->name);
         }
     }

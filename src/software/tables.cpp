@@ -55,13 +55,14 @@ QuantizeSchedule read_quantizing(TableReader& table) {
         known.emplace_back(name(static_cast<QuantizeSchedule>(i)));
         if (text == known.back()) return static_cast<QuantizeSchedule>(i);
     }
-    throw table.error("quantizing", "unknown way to quantize", text, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(text, known));
+    throw table.error("quantizing", "unknown quantization schedule", text, fmt::format("{}", fmt::join(known, ", ")),
+                      did_you_mean(text, known));
 }
 
 void read_fused_wide_attention(TableReader& table, SoftwareStack& stack) {
     stack.lowering.fused_wide_attention = table.flag_if("fused_wide_attention").value_or(stack.lowering.fused_attention);
     if (stack.lowering.fused_wide_attention && !stack.lowering.fused_attention)
-        throw table.error("fused_wide_attention", "means nothing without fused attention", {}, "fused_attention = true beside it");
+        throw table.error("fused_wide_attention", "has no effect without fused attention", {}, "fused_attention = true as well");
 }
 
 std::string text_of(const std::optional<GroupSizes>& groups) {
@@ -84,7 +85,7 @@ std::string text_of(const std::optional<LongContexts>& contexts) {
                        contexts->prefill_chunk, contexts->decode_attention_rate);
 }
 
-std::string text_of(const std::optional<DecoderHabits>& decoders) {
+std::string text_of(const std::optional<DecoderSettings>& decoders) {
     if (!decoders) return {};
     return fmt::format("{{ matmul_rate = {:.6g}, host_us_per_pass = {:.6g} }}", decoders->matmul_rate, decoders->host_per_pass.in(us));
 }
@@ -100,7 +101,7 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view 
     const std::vector<std::int64_t> sizes = table.counts_if(key, least);
     if (sizes.empty()) return GroupSizes{};
     if (sizes.size() != 2 || sizes[1] < sizes[0]) {
-        throw table.error(key, "is no range of sizes", fmt::format("{}", fmt::join(sizes, ", ")),
+        throw table.error(key, "is not a range of sizes", fmt::format("{}", fmt::join(sizes, ", ")),
                           "[least, most] query heads of a KV head, or [] for none");
     }
     return GroupSizes{sizes[0], sizes[1]};
@@ -108,7 +109,7 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view 
 
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table) {
     return read_if(table, "grouped_decode_attention", [](TableReader& own) {
-        return GroupedDecoding{.least_group = own.count("least_group", 2), .rate = own.number("rate", share)};
+        return GroupedDecoding{.least_group = own.count("least_group", 2), .rate = own.number("rate", positive_fraction)};
     });
 }
 
@@ -116,7 +117,7 @@ std::optional<LongContexts> read_long_contexts(TableReader& table) {
     return read_if(table, "long_contexts", [](TableReader& own) {
         return LongContexts{.beyond = own.count("beyond_tokens"),
                             .prefill_chunk = own.count("prefill_chunk_tokens"),
-                            .decode_attention_rate = own.number("decode_attention_rate", share)};
+                            .decode_attention_rate = own.number("decode_attention_rate", positive_fraction)};
     });
 }
 
@@ -136,14 +137,14 @@ SchedulerOptions read_scheduler(TableReader& table) {
 
 int read_tile(TableReader& table, std::string_view key, std::int64_t tallest) {
     const auto side = static_cast<std::uint64_t>(table.count_if(key, 1, tallest).value_or(0));
-    if (side > 0 && !std::has_single_bit(side)) throw table.error(key, "is no side of a tile", std::to_string(side), "a power of two");
+    if (side > 0 && !std::has_single_bit(side)) throw table.error(key, "is not a tile size", std::to_string(side), "a power of two");
     return static_cast<int>(side);
 }
 
-std::optional<DecoderHabits> read_decoder_habits(TableReader& table) {
+std::optional<DecoderSettings> read_decoder_settings(TableReader& table) {
     return read_if(table, "decoders", [](TableReader& own) {
-        return DecoderHabits{.matmul_rate = own.number("matmul_rate", share),
-                             .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
+        return DecoderSettings{.matmul_rate = own.number("matmul_rate", positive_fraction),
+                               .host_per_pass = own.number("host_us_per_pass", non_negative) * us};
     });
 }
 

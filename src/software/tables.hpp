@@ -11,8 +11,8 @@
 
 namespace roofcast {
 
-/// Of a rate: above 0 and at most 1.
-inline constexpr Range share{0, 1, true};
+/// Range of rates: above 0, at most 1.
+inline constexpr Range positive_fraction{0, 1, true};
 
 KernelSet read_kernel_set(TableReader& table);
 
@@ -22,7 +22,7 @@ std::optional<GroupSizes> read_group_sizes(TableReader& table, std::string_view 
 std::optional<GroupedDecoding> read_grouped_decoding(TableReader& table);
 std::optional<LongContexts> read_long_contexts(TableReader& table);
 SchedulerOptions read_scheduler(TableReader& table);
-std::optional<DecoderHabits> read_decoder_habits(TableReader& table);
+std::optional<DecoderSettings> read_decoder_settings(TableReader& table);
 std::optional<HalfPadded> read_half_padded(TableReader& table);
 
 /// Throws Error where it is set without fused attention.
@@ -33,7 +33,7 @@ std::string text_of(const std::optional<GroupSizes>& groups);
 std::string text_of(const std::optional<GroupedDecoding>& decoding);
 std::string text_of(const std::optional<LongContexts>& contexts);
 std::string text_of(const SchedulerOptions& scheduler);
-std::string text_of(const std::optional<DecoderHabits>& decoders);
+std::string text_of(const std::optional<DecoderSettings>& decoders);
 std::string text_of(const std::optional<HalfPadded>& padding);
 
 /// Side of a square tile, a power of two; 0 when the key is absent.

@@ -41,11 +41,12 @@ Seconds work_time(const TimedOp& op, const Gpu& gpu, double kept) {
 ModelEstimate block_estimate(const ModelRow& row, const Workload& workload, const Gpu& device, const SoftwareStacks& software,
                              const HostDescriptions& hosts) {
     const DecoderLlm* model = language_model(workload);
-    if (model == nullptr) throw unusable(fmt::format("model '{}' is no language model with layers of attention", row.model));
+    if (model == nullptr) throw unusable(fmt::format("model '{}' is not a language model with attention layers", row.model));
     const Run run = request_of(row);
     require_precision(device.profile, run.precision);
     const HostStack* host = host_of(hosts.stacks, row);
-    if (host == nullptr && row.block->launch_included) throw unusable("the time holds the launches of a host that is not described");
+    if (host == nullptr && row.block->launch_included)
+        throw unusable("the time includes launch overhead of a machine that software/hosts.toml does not describe");
     SoftwareStack stack = stack_of(software, run, workload, device.profile.vendor);
     const auto by_framework = [&](const std::string& name) { return host != nullptr && contains(host->framework_kernels, name); };
     if (by_framework(row.block->op_name) || by_framework(row.block->function)) stack.lowering.kernels = KernelSet::framework;

@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// Of a row with `block`: its operators one after the other as the row's engine launches them, and what the host adds. Throws Error where
-/// `workload` has no such layers.
+/// Estimate of a row with `block`: its operators one after the other as the row's engine launches them, with launch overhead. Throws
+/// Error when `workload` has no such layers.
 ModelEstimate block_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software,
                              const HostDescriptions& hosts);
 

@@ -22,22 +22,23 @@ NamedTimes named_times(TableReader table) {
 }
 
 /// A misspelt precision is an error, as an unknown key is.
-std::vector<std::pair<Precision, double>> read_power_shares(TableReader table) {
-    std::vector<std::pair<Precision, double>> shares;
+std::vector<std::pair<Precision, double>> read_power_fractions(TableReader table) {
+    std::vector<std::pair<Precision, double>> fractions;
     for (const auto& key : table.keys()) {
         const auto precision = parse_precision(key);
         if (!precision) throw table.error(key, "unknown precision", {}, "fp32, tf32, fp16, bf16, fp8 or int8");
-        shares.emplace_back(*precision, table.number(key, {0, 1}));
+        fractions.emplace_back(*precision, table.number(key, {0, 1}));
     }
     table.finish();
-    return shares;
+    return fractions;
 }
 
 PowerLoad read_power_load(TableReader& table) {
     const auto time = [&](std::string_view key) { return table.number_if(key, non_negative).value_or(0) * us; };
     PowerLoad load{.burst = time("burst_us"), .pause = time("pause_us")};
-    load.least_share = table.number_if("least_power_share", {0, 1}).value_or(0);
-    if (load.least_share > 0 && !(load.pause > 0 * s)) throw table.error("least_power_share", "stands alone", {}, "pause_us beside it");
+    load.least_fraction = table.number_if("least_power_fraction", {0, 1}).value_or(0);
+    if (load.least_fraction > 0 && !(load.pause > 0 * s))
+        throw table.error("least_power_fraction", "needs pause_us", {}, "pause_us as well");
     return load;
 }
 
@@ -52,7 +53,7 @@ HostStack read_stack(TableReader& table) {
     stack.launch_included = launch == "included";
     stack.around = table.number("around_us", non_negative) * us;
     stack.floor = table.number("floor_us", non_negative) * us;
-    stack.power_shares = read_power_shares(table.table("power_shares"));
+    stack.power_fractions = read_power_fractions(table.table("power_fractions"));
     stack.power = read_power_load(table);
     stack.floors = named_times(table.table("floors_us"));
     stack.arounds = named_times(table.table("arounds_us"));
@@ -61,7 +62,7 @@ HostStack read_stack(TableReader& table) {
     stack.rotated = table.texts_if("rotated");
     stack.repeated = table.texts_if("repeated");
     const std::string reduction = table.text_if("reduction").value_or("k");
-    if (reduction != "k" && reduction != "n") throw table.error("reduction", "no such column of products", reduction, "k or n");
+    if (reduction != "k" && reduction != "n") throw table.error("reduction", "unknown column of the reduction", reduction, "k or n");
     stack.reduction_in_n = reduction == "n";
     stack.convolved_keys = table.texts_if("convolved_keys");
     stack.ungated_software = table.texts_if("ungated_software");
@@ -69,11 +70,11 @@ HostStack read_stack(TableReader& table) {
         stack.ungated_experts.push_back({experts.count("hidden", 1), experts.count("intermediate", 1)});
         experts.finish();
     }
-    if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name stands for every engine", {}, "names");
+    if (contains(stack.ungated_software, "")) throw table.error("ungated_software", "an empty name would match every engine", {}, "names");
     if (stack.ungated_software.empty() != stack.ungated_experts.empty()) {
         const bool experts = stack.ungated_software.empty();
-        throw table.error(experts ? "ungated_experts" : "ungated_software", "stands alone", {},
-                          experts ? "ungated_software beside it" : "ungated_experts beside it");
+        throw table.error(experts ? "ungated_experts" : "ungated_software", "needs its other key", {},
+                          experts ? "ungated_software as well" : "ungated_experts as well");
     }
     table.finish();
     return stack;
@@ -103,7 +104,7 @@ SchedulerSettings read_settings(TableReader table) {
     s.max_tokens = table.count_if("max_tokens");
     s.poll_steps = table.count_if("poll_steps");
     s.wait_steps = table.count_if("wait_steps");
-    s.wait_share = table.number_if("wait_share", {0, 1});
+    s.wait_fraction = table.number_if("wait_fraction", {0, 1});
     s.memory_fraction = table.number_if("memory_fraction", {0.01, 1});
     s.prefix_cached = table.number_if("prefix_cached", {0, 0.99});
     table.finish();
@@ -188,10 +189,10 @@ Seconds by_name(const NamedTimes& times, std::string_view function, std::string_
 }
 
 /// Power is averaged over the pauses. Time goes with the root of what it leaves, as voltage falls with the clock. `unthrottled` stands for
-/// the time that the board is busy.
-double power_share(const PowerLoad& load, Seconds unthrottled) {
-    if (!(load.pause > 0 * s)) return load.share;
-    return load.share * std::max(load.least_share, std::sqrt(unthrottled / (unthrottled + load.pause)));
+/// the time that the GPU is busy.
+double power_fraction(const PowerLoad& load, Seconds unthrottled) {
+    if (!(load.pause > 0 * s)) return load.fraction;
+    return load.fraction * std::max(load.least_fraction, std::sqrt(unthrottled / (unthrottled + load.pause)));
 }
 
 }  // namespace
@@ -202,8 +203,8 @@ Seconds with_launch(Seconds kernel, const HostLaunch& host) {
 
 Seconds with_launch(const KernelCost& kernel, const HostLaunch& host) {
     const Seconds rest = max(kernel.unthrottled - host.power.burst, 0 * s);
-    const double share = power_share(host.power, kernel.unthrottled);
-    const Seconds total = max(kernel.unthrottled, kernel.total - (1 - share) * kernel.power);
+    const double fraction = power_fraction(host.power, kernel.unthrottled);
+    const Seconds total = max(kernel.unthrottled, kernel.total - (1 - fraction) * kernel.power);
     const double throttled = kernel.unthrottled > 0 * s ? total / kernel.unthrottled : 1;
     return with_launch(kernel.unthrottled - rest + throttled * rest, host);
 }
@@ -219,7 +220,7 @@ MeasuringHosts load_measuring_hosts(const std::filesystem::path& file) {
         for (auto& variant : variants) {
             stacks.push_back(read_stack(variant));
             if (stacks.back().software == host.software && stacks.back().gpus == host.gpus && stacks.back().weights == host.weights)
-                throw variant.error("gpus", "a variant stands for all that its host stands for", {},
+                throw variant.error("gpus", "the variant matches everything that its host matches", {},
                                     "gpus, software or weights of its own");
             if (stacks.back().source != host.source) throw variant.error("source", "not that of the variant's host", {}, host.source);
             if (stacks.back().launch_included != host.launch_included)
@@ -251,9 +252,9 @@ namespace {
 
 PowerLoad power_load(const HostStack& host, const KernelRow& row) {
     PowerLoad load = host.power;
-    const auto precision = matrix_precision(row.op);
-    for (const auto& [of, share] : host.power_shares) {
-        if (of == precision) load.share = share;
+    const auto precision = gemm_precision(row.op);
+    for (const auto& [of, fraction] : host.power_fractions) {
+        if (of == precision) load.fraction = fraction;
     }
     return load;
 }

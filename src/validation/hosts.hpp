@@ -30,14 +30,14 @@ struct HostStack {
     std::vector<std::string> weights;   ///< formats of weights, of GEMMs or blocks, that it stands for; empty: any
     bool launch_included = true;        ///< of the rows that it stands for
     Seconds around, floor;
-    PowerLoad power;                                               ///< of rows in no format of `power_shares`
-    std::vector<std::pair<Precision, double>> power_shares;        ///< PowerLoad::share of products in these precisions
+    PowerLoad power;                                               ///< of rows in no format of `power_fractions`
+    std::vector<std::pair<Precision, double>> power_fractions;     ///< PowerLoad::fraction of GEMMs in these precisions
     std::vector<std::pair<std::string, Seconds>> floors, arounds;  ///< by function or op, overriding `floor` and `around`
     std::vector<std::string> rotated;                              ///< ops whose cold rows take weights from copies in turn
     std::vector<std::string> repeated;                             ///< ops whose cold rows are calls on the same operands
     std::vector<std::string> framework_kernels;                    ///< functions or ops of blocks whose norms are a framework's kernels
     bool split_ungrouped = true;                                   ///< its engine splits keys over blocks in ungrouped attention too
-    bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the product
+    bool reduction_in_n = false;                                   ///< column n of its gemm rows holds k, and k the columns of the GEMM
     std::vector<std::string> convolved_keys;                       ///< beginnings of names of engines whose rows convolve keys alone
     std::vector<std::string> ungated_software;                     ///< beginnings of the names of engines that run the next without a gate
     std::vector<UngatedExperts> ungated_experts;
@@ -86,7 +86,7 @@ struct HostDescriptions {
 /// for it.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const KernelRow& row);
 
-/// The same of a row's attention block, and what the host adds to the time of its work.
+/// The same for a row's attention block, and what the CPU adds to the time of its work.
 const HostStack* host_of(const std::vector<HostStack>& stacks, const ModelRow& row);
 HostLaunch block_launch(const HostStack& host, const MeasuredBlock& block);
 

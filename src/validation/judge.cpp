@@ -34,7 +34,7 @@ public:
         if (known == nullptr) return;
         const Gpu* gpu = &seen_by(row, *known);
         try {
-            if (const auto p = matrix_precision(row.op)) require_precision(gpu->profile, *p);
+            if (const auto p = gemm_precision(row.op)) require_precision(gpu->profile, *p);
             if (is_impossible(row, gpu->profile)) {
                 result_.impossible.push_back({false, index, physical_floor(row.op, gpu->profile).in(us)});
                 return;
@@ -43,7 +43,7 @@ public:
             if (cost.bound == Bound::unmodelled) return skip(row.origin, "the operator has no cost model");
             const HostLaunch host = predictors_.host_launch ? predictors_.host_launch(row) : HostLaunch{};
             if (row.library && row.launch_included && host.floor == Seconds{})
-                return skip(row.origin, "the time holds the launches of a host that is not described");
+                return skip(row.origin, "the time includes launch overhead of a machine that software/hosts.toml does not describe");
             result_.rows.push_back({false, index, row.latency.in(us), with_launch(cost, host).in(us),
                                     datasheet_roofline(row.op, gpu->profile, row.cache).in(us)});
             result_.rows.back().terms = terms(cost);

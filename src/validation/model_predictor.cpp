@@ -53,7 +53,7 @@ void lift_context_limit(Workload& workload) {
     if (auto* vlm = std::get_if<VisionLanguage>(&workload.architecture)) vlm->language.max_context = 0;
 }
 
-/// Of the figure that the row measures: a rate lies between the inverses of its time's bounds.
+/// Adds the interval of the measured figure. A rate lies between the inverses of its time's bounds.
 void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction& p) {
     if (!p.intervals) return;
     const IntervalRatio whole = p.intervals->latency;
@@ -66,8 +66,8 @@ void add_interval(ModelEstimate& estimate, const ModelRow& row, const Prediction
 }
 
 void require_modelled(const ModelRow& row) {
-    if (row.phase == "train") throw unusable("training is not predicted");
-    if (row.metric == Metric::power_w) throw unusable("board power of whole models is not predicted");
+    if (row.phase == "train") throw unusable("roofcast does not predict training");
+    if (row.metric == Metric::power_w) throw unusable("power of whole models is not predicted");
 }
 
 void require_possible(const ModelRow& row, const ModelEstimate& estimate) {
@@ -185,7 +185,7 @@ ModelEstimate estimate(const ModelRow& row, const Workload& workload, const Gpu&
 ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
     const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& gpu) {
-        const ModelRow row = as_meant(measured, library->hosts.meanings);
+        const ModelRow row = with_meanings(measured, library->hosts.meanings);
         return library->with_workload(row, [&](const Workload& workload) { return estimate(row, workload, gpu, *library); });
     };
 }
@@ -193,7 +193,7 @@ ModelPredictor model_predictor(std::vector<Workload> workloads, SoftwareStacks s
 ModelPlanner model_planner(std::vector<Workload> workloads, SoftwareStacks software, const MeasuringHosts& hosts) {
     const auto library = std::make_shared<Library>(std::move(workloads), std::move(software), hosts);
     return [library](const ModelRow& measured, const Gpu& planned_for) {
-        const auto meant = std::make_shared<const ModelRow>(as_meant(measured, library->hosts.meanings));
+        const auto meant = std::make_shared<const ModelRow>(with_meanings(measured, library->hosts.meanings));
         const ModelRow& row = *meant;
         return library->with_workload(row, [&](const Workload& workload) -> RowModel {
             require_modelled(row);

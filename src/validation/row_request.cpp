@@ -68,7 +68,7 @@ void set_load(ServedLoad& load, const RowMeaning& meaning) {
     fill(s.max_tokens, meaning.scheduler.max_tokens);
     fill(s.poll_steps, meaning.scheduler.poll_steps);
     fill(s.wait_steps, meaning.scheduler.wait_steps);
-    fill(s.wait_share, meaning.scheduler.wait_share);
+    fill(s.wait_fraction, meaning.scheduler.wait_fraction);
     fill(s.memory_fraction, meaning.scheduler.memory_fraction);
     fill(s.prefix_cached, meaning.scheduler.prefix_cached);
 }
@@ -85,7 +85,7 @@ bool of_model(const RowMeaning& meaning, const ModelRow& row, const std::string&
 
 }  // namespace
 
-ModelRow as_meant(ModelRow row, const std::vector<RowMeaning>& meanings) {
+ModelRow with_meanings(ModelRow row, const std::vector<RowMeaning>& meanings) {
     const std::string software = row.origin.software, model = row.model;
     for (const RowMeaning& meaning : meanings) {
         if (!row.origin.source.starts_with(meaning.source)) continue;
@@ -134,7 +134,7 @@ Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStac
         if (row.prompt_tokens) run.prompt_tokens = std::max<std::int64_t>(1, *row.prompt_tokens);
         const bool first_token_alone = !decodes || row.output_tokens == 0;
         if (decodes && first_token_alone && !row.phase.empty())
-            throw unusable(fmt::format("phase '{}' without a token: prompts alone are phase prefill", row.phase));
+            throw unusable(fmt::format("phase '{}' generates no token: use phase prefill for prompts alone", row.phase));
         run.generate_tokens = first_token_alone ? 1 : row.output_tokens.value_or(0);
         if (row.phase == "decode" && run.generate_tokens == 1) run.generate_tokens = 2;
         if (!row.image_size) run.images = 0;

@@ -15,7 +15,7 @@ namespace roofcast {
 bool stands_for(const HostMachine& machine, const ModelRow& row, const std::string& gpu);
 
 /// `row` as all of `meanings` that stand for it say.
-ModelRow as_meant(ModelRow row, const std::vector<RowMeaning>& meanings);
+ModelRow with_meanings(ModelRow row, const std::vector<RowMeaning>& meanings);
 
 /// What the row asks of `workload` under its engine of `software`, on the first of `machines` that stands for it and the GPU, if any.
 Run request_of(const ModelRow& row, const Workload& workload, const SoftwareStacks& software, const std::vector<HostMachine>& machines,

@@ -36,7 +36,7 @@ double from_times(const ModelRow& row, const Times& t) {
         case Metric::kv_cache_tokens:
             break;
     }
-    throw unusable(fmt::format("{} does not suit phase '{}'", name(row.metric), row.phase));
+    throw unusable(fmt::format("metric {} does not apply to phase '{}'", name(row.metric), row.phase));
 }
 
 bool times_first_token(const ModelRow& row) {

@@ -52,7 +52,7 @@ Times times(const Prediction& p, const Workload& workload, Latency latency) {
     return t;
 }
 
-/// Of the phases that the row times; where most of the time goes is said by the longest of them.
+/// Terms of the phases that the row times; the bound is that of the longest phase.
 PredictedTerms terms_of(const ModelRow& row, const Prediction& p);
 
 }  // namespace roofcast

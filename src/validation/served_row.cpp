@@ -12,7 +12,7 @@ ServingQuestion question_of(const ServedLoad& load, const Run& request, const Sc
     SchedulerOptions options = with(scheduler, load.settings);
     // A prompt that is longer than a step was served in parts, whatever the engine does by itself.
     options.chunked = options.chunked || request.prompt_tokens > options.max_tokens;
-    return {.request = request, .options = options, .objective = {}, .share = {}, .users = load.rate_per_s ? 0 : load.users};
+    return {.request = request, .options = options, .objective = {}, .attainment = {}, .users = load.rate_per_s ? 0 : load.users};
 }
 
 double served_figure(Metric metric, const ServingStatistics& statistics) {
@@ -37,11 +37,11 @@ double served_figure(Metric metric, const ServingStatistics& statistics) {
         case Metric::kv_cache_tokens:
             break;
     }
-    throw unusable(fmt::format("{} does not suit phase 'serve'", name(metric)));
+    throw unusable(fmt::format("metric {} does not apply to phase 'serve'", name(metric)));
 }
 
 std::vector<ServingRequest> requests_of(const ModelRow& row) {
-    // Mean and deviation of lengths that are spread evenly from a share of the nominal length to that.
+    // Mean and deviation of lengths that are spread evenly from a fraction of the nominal length to that.
     const double mean = (1 + row.served->shortest) / 2, cv = (1 - row.served->shortest) / std::sqrt(12) / mean;
     return drawn({.requests = row.served->requests,
                   .rate = row.served->rate_per_s.value_or(1) / s,

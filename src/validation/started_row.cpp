@@ -21,7 +21,7 @@ double figure(Metric metric, const EngineMemoryReport& memory) {
         case Metric::kv_cache_tokens:
             return static_cast<double>(memory.cache_tokens);
         default:
-            throw unusable(fmt::format("{} does not suit phase 'start'", name(metric)));
+            throw unusable(fmt::format("metric {} does not apply to phase 'start'", name(metric)));
     }
 }
 
@@ -32,12 +32,11 @@ ModelEstimate started_estimate(const ModelRow& row, const Workload& workload, co
     const EngineMemoryReport memory = engine_memory(workload, completed_sizes(request, workload), software, gpu, *row.started);
     const bool of_cache = row.metric == Metric::kv_cache_gib || row.metric == Metric::kv_cache_tokens;
     const bool by_context = memory.fraction_of == FractionOf::none;
-    if (of_cache && by_context && !row.started->context)
-        throw unusable("the size of the cache follows from context_tokens, which is blank");
+    if (of_cache && by_context && !row.started->context) throw unusable("context_tokens is blank, and the cache size follows from it");
     const double predicted = figure(row.metric, memory);
-    if (predicted <= 0) throw unusable("nothing is left for the cache by our count");
+    if (predicted <= 0) throw unusable("the predicted cache size is zero");
     ModelEstimate estimate{.predicted = predicted, .roofline = std::nullopt, .limit = std::nullopt};
-    if (row.metric != Metric::kv_cache_tokens) estimate.limit = memory.board.in(gib);
+    if (row.metric != Metric::kv_cache_tokens) estimate.limit = memory.gpu_memory.in(gib);
     return estimate;
 }
 

@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// Which a row is skipped with, beside its file and line.
+/// Reason for skipping a row, without its file and line.
 inline Error unusable(std::string what) {
     return Error({.what = std::move(what)});
 }

@@ -116,7 +116,7 @@ std::vector<Workload> load_workload_catalogue(const std::filesystem::path& model
                              .file = workload.file,
                              .key = "id",
                              .found = name,
-                             .expected = "an id or alias of its own"});
+                             .expected = "an unused id or alias"});
             }
             catalogue.push_back(std::move(workload));
         }

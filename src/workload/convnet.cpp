@@ -52,13 +52,12 @@ void check_dimensions(const ConvLayer& layer, std::size_t index, std::int64_t di
     if (dimensions == 2) return;
     const bool knows = std::find(any_dimensions.begin(), any_dimensions.end(), layer.block) != any_dimensions.end();
     if (knows && layer.kernel_width == 0) return;
-    throw Error(
-        {.what = knows ? "a kernel has a width of its own in nets of two dimensions only" : "this block is of nets of two dimensions",
-         .file = file,
-         .line = static_cast<int>(node.source().begin.line),
-         .key = fmt::format("layers[{}].{}", index, knows ? "kernel_width" : name(layer.block)),
-         .found = fmt::format("dimensions = {}", dimensions),
-         .expected = "dimensions = 2"});
+    throw Error({.what = knows ? "only two-dimensional nets have kernel widths" : "this block needs a two-dimensional net",
+                 .file = file,
+                 .line = static_cast<int>(node.source().begin.line),
+                 .key = fmt::format("layers[{}].{}", index, knows ? "kernel_width" : name(layer.block)),
+                 .found = fmt::format("dimensions = {}", dimensions),
+                 .expected = "dimensions = 2"});
 }
 
 /// `again` repeats whole layers: at least one, none that repeats itself, and none that reads past the layer before the first.
@@ -118,7 +117,7 @@ ConvNet read_convnet(TableReader& reader) {
     constexpr Range aspects{0.1, 10, true};
     net.aspect = reader.number_if("aspect", aspects).value_or(net.aspect);
     if (net.aspect != 1 && net.dimensions != 2)
-        throw reader.error("aspect", "rows and cubes have no width over height", {}, "dimensions = 2");
+        throw reader.error("aspect", "only two-dimensional nets have an aspect ratio", {}, "dimensions = 2");
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
     net.classes = reader.count_if("classes", 1, largest_size).value_or(net.classes);
     net.depth_multiple = reader.number_if("depth_multiple", plausible_factor).value_or(1);

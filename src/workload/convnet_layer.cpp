@@ -82,17 +82,17 @@ private:
             if (const toml::node* node = table_.get(key); node != nullptr && ignored) throw error(key, *node, why, {}, expected);
         };
         for (const std::string_view key : {"score_passes", "wide_scores", "library_attention"})
-            refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false beside it");
-        refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "products across heads have kernels of their own besides",
-               "no fused_attention = false beside it");
-        refuse("shifted", layer.window == 0, "only windows can be shifted", "a window beside it");
+            refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false as well");
+        refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "talking heads need separate attention kernels",
+               "no fused_attention = false as well");
+        refuse("shifted", layer.window == 0, "only windows can be shifted", "a window as well");
         refuse("shifted", layer.cross_covariance, "these scores are not those of windows", "no cross_covariance");
         const bool attends = layer.block == ConvBlock::attend || layer.block == ConvBlock::transformer;
         for (const std::string_view key : {"window", "shifted", "relative_positions", "position_network", "decomposed_positions",
                                            "fused_attention", "library_attention", "talking_heads", "cross_covariance"})
             refuse(key, attends && layer.reduction > 1, "keys of a smaller map are attended to by plain fused attention", "no reduction");
         for (const std::string_view key : {"inner", "expand"})
-            refuse(key, layer.block == ConvBlock::attend && layer.reduction > 1, "its products are as wide as its output", "no reduction");
+            refuse(key, layer.block == ConvBlock::attend && layer.reduction > 1, "its GEMMs are as wide as its output", "no reduction");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
         const double expansion = static_cast<double>(layer.inner) + layer.expand;
@@ -189,7 +189,7 @@ private:
     }
 
     std::string text(std::string_view key, const toml::node& node) const {
-        if (!node.is_string()) throw error(key, node, "wrong type", {}, "a text in quotes");
+        if (!node.is_string()) throw error(key, node, "wrong type", {}, "a quoted string");
         return node.as_string()->get();
     }
 

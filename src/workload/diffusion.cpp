@@ -36,7 +36,8 @@ void check_control(const TableReader& reader, const Diffusion& model) {
 void check_groups(const TableReader& reader, const std::vector<std::int64_t>& channels) {
     for (const std::int64_t count : channels) {
         if (count % norm_groups != 0)
-            throw reader.error("channels", "channels are normalized in groups", {}, fmt::format("multiples of {}", norm_groups));
+            throw reader.error("channels", "group normalization needs channels that its groups divide", {},
+                               fmt::format("multiples of {}", norm_groups));
     }
 }
 

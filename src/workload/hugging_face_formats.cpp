@@ -60,7 +60,7 @@ bool leaves_attention(const JsonReader& quantization, std::string_view key) {
     return std::any_of(left.begin(), left.end(), [](const std::string& name) { return name.find("self_attn") != std::string::npos; });
 }
 
-/// ModelOpt's algorithms that store all products alike; nullopt: several.
+/// ModelOpt's algorithms that store all GEMMs alike; nullopt: several.
 std::optional<WeightFormat> modelopt_weights(const JsonReader& reader, const std::string& algorithm) {
     if (algorithm == "FP8") {
         WeightFormat format = named("fp8");
@@ -89,7 +89,8 @@ void read_modelopt(const JsonReader& reader, const std::string& algorithm, Workl
     const auto format = modelopt_weights(reader, algorithm);
     if (!format) {
         workload.notes.push_back(
-            "quant_algo MIXED_PRECISION: the config does not say which layers are stored how, so that weights count as computed unless the "
+            "quant_algo MIXED_PRECISION: the config does not say which layers are stored how, so weights are assumed to be stored as "
+            "computed unless the "
             "run names a format");
         return;
     }
@@ -97,8 +98,7 @@ void read_modelopt(const JsonReader& reader, const std::string& algorithm, Workl
     (experts_only ? workload.native_experts : workload.native_weights) = format;
     if (!experts_only && format->precision == Precision::fp4 && !reader.has("ignore") && !reader.has("exclude_modules"))
         workload.notes.push_back(
-            fmt::format("quant_algo {}: the config lists no layers that are left out, so that all matrix products count as {}", algorithm,
-                        format->label));
+            fmt::format("quant_algo {}: the config lists no excluded layers, so all GEMMs are taken as {}", algorithm, format->label));
 }
 
 void read_quantization(const JsonReader& config, const JsonReader& quantization, Workload& workload) {

@@ -11,7 +11,7 @@ namespace roofcast::hugging_face {
 
 namespace {
 
-/// Of each layer whether it attends to a window.
+/// Whether each layer attends to a window.
 std::vector<bool> windowed_layers(const JsonReader& config, std::int64_t layers) {
     const auto types = config.texts("layer_types");
     if (types.size() != static_cast<std::size_t>(layers))
@@ -146,7 +146,7 @@ DecoderLlm gemma4_text(const JsonReader& config) {
     full.kv_heads = config.count_or("num_global_key_value_heads", m.kv_heads, 1);
     full.keys_are_values = config.flag_or("attention_k_eq_v", false);
     if (m.heads % full.kv_heads != 0) throw config.error("num_global_key_value_heads", "heads are not a multiple of it");
-    // With experts, the dense MLP stays: beside them, as a shared expert.
+    // With experts, the dense MLP remains as a shared expert.
     const std::int64_t width = config.count("intermediate_size");
     ChannelMixer channels = DenseMlp{width};
     if (config.flag_or("enable_moe_block", false)) {

@@ -80,7 +80,7 @@ VisionLanguage qwen2_vl(const JsonReader& config);
 VisionLanguage qwen2_5_vl(const JsonReader& config);
 VisionLanguage mllama(const JsonReader& config);
 
-/// Of models that are published with or without their tower: a decoder alone where the config has no `vision_config`.
+/// Reads models published with or without a vision tower: a decoder alone if the config has no `vision_config`.
 Architecture qwen3_vl(const JsonReader& config);
 Architecture qwen3_5_vl(const JsonReader& config);
 Architecture kimi_k25(const JsonReader& config);

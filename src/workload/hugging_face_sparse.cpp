@@ -59,7 +59,7 @@ DecoderLlm indexed_latent(const JsonReader& config, bool own_tables) {
 void leave_out_prediction(const JsonReader& config) {
     config.ignore({"use_mtp", "num_mtp_modules", "mtp_transformer_layers", "num_nextn_predict_layers"});
     if (config.has("num_mtp_modules"))
-        config.remark("num_mtp_modules", "published checkpoints hold no multi-token prediction modules, so that none are counted");
+        config.remark("num_mtp_modules", "published checkpoints have no multi-token prediction modules, so none are counted");
 }
 
 /// MiniMax's experts: no shared one where its width is 0.

@@ -158,12 +158,12 @@ ModelType model_type(const JsonReader& config, std::string& note) {
     if (const ModelType* type = find_type(name); type != nullptr) return *type;
     if (name.empty()) throw unknown_type(config);
     if (const ModelType* type = type_of_class(config); type != nullptr) {
-        note = fmt::format("unknown model_type {}: read as {}, which its architectures entry names", name, type->name);
+        note = fmt::format("unknown model_type {}: read as {}, from its architectures entry", name, type->name);
         return *type;
     }
     const ModelType* type = type_of_keys(config);
     if (type == nullptr) throw unknown_type(config);
-    note = fmt::format("unknown model_type {}: read as {}, because it has the keys of that type", name, type->name);
+    note = fmt::format("unknown model_type {}: read as {}, from its keys", name, type->name);
     return *type;
 }
 

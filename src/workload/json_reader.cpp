@@ -114,7 +114,7 @@ std::vector<std::string> JsonReader::texts(std::string_view key) const {
     std::vector<std::string> values;
     const nlohmann::json* list = find(key);
     if (list == nullptr) return values;
-    if (!list->is_array()) throw error(key, "wrong type", "a list of texts");
+    if (!list->is_array()) throw error(key, "wrong type", "a list of strings");
     for (const auto& item : *list) {
         if (!item.is_string()) throw error(key, "wrong type in the list", "texts");
         values.push_back(item.get<std::string>());

@@ -55,7 +55,7 @@ void read_attention(TableReader& reader, DecoderLlm& model) {
     if (const auto head_dim = reader.count_if("head_dim", 1, largest_size)) {
         model.head_dim = *head_dim;
     } else {
-        if (model.hidden % model.heads != 0) throw reader.error("heads", "hidden is not a multiple of heads and there is no head_dim");
+        if (model.hidden % model.heads != 0) throw reader.error("heads", "hidden is not a multiple of heads, and head_dim is missing");
         model.head_dim = model.hidden / model.heads;
     }
     model.attention_bias = reader.flag_if("attention_bias").value_or(false);

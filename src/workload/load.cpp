@@ -14,7 +14,7 @@ namespace roofcast {
 
 namespace {
 
-/// Names of a model that pads as TensorFlow does, beside those of one that does not.
+/// Names of a model that pads as TensorFlow does, besides those of one that does not.
 constexpr std::string_view same_padding_aliases = "same_padding_aliases";
 
 using ReadArchitecture = Architecture (*)(TableReader&);
@@ -92,7 +92,7 @@ Workload read_workload(TableReader reader) {
     workload.own_script = read_own_script(reader.table("own_script"));
     workload.architecture = family->second(reader);
     if (padded.empty() && reader.has(same_padding_aliases))
-        throw reader.error(same_padding_aliases, "no name is given", {}, "names, or no such key");
+        throw reader.error(same_padding_aliases, "no name is given", {}, "names, or the key left out");
     if (!padded.empty() && !std::holds_alternative<ConvNet>(workload.architecture))
         throw reader.error(same_padding_aliases, "only convolutional nets pad", {}, "family = \"cnn\"");
     static_cast<void>(reader.node("variant"));
@@ -121,9 +121,10 @@ std::vector<Entry> entries_of(const toml::table& root, const std::string& file) 
     }
     const TableReader reader(root, file);
     if (!node->is_array_of_tables()) throw reader.error("variant", "wrong type", {}, "tables [[variant]]");
-    if (root.contains("id")) throw reader.error("id", "a file with [[variant]] tables has no id of its own");
+    if (root.contains("id")) throw reader.error("id", "a file with [[variant]] tables cannot have an id");
     if (root.contains(same_padding_aliases))
-        throw reader.error(same_padding_aliases, "names of one variant stand above all of them", {}, "the key in the [[variant]] it names");
+        throw reader.error(same_padding_aliases, "these names apply to all variants of the file", {},
+                           "the key in the [[variant]] it names");
     std::size_t index = 0;
     for (const auto& item : *node->as_array()) add(*item.as_table(), &root, fmt::format("variant[{}]", index++));
     return entries;
@@ -206,7 +207,7 @@ Workload load_workload(const std::filesystem::path& file, std::string_view id) {
     for (const Entry& entry : entries) {
         for (std::string& name : names_of(entry)) ids.push_back(std::move(name));
     }
-    throw Error({.what = id.empty() ? "the file holds several models" : "the file holds no such model",
+    throw Error({.what = id.empty() ? "the file has several models" : "the file has no model with this id",
                  .file = file.string(),
                  .key = "id",
                  .found = std::string(id),

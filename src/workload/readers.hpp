@@ -6,16 +6,16 @@
 
 namespace roofcast {
 
-/// Of a single dimension, such as a vocabulary: beyond any model, and small enough for products of dimensions to stay exact.
+/// Largest dimension, such as a vocabulary: beyond any model, and small enough that products of dimensions stay exact.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 
-/// Of what widths and depths are multiplied by.
+/// Range of width and depth multipliers.
 inline constexpr Range plausible_factor{0.01, 100};
 
-/// Of the figures of a summary.
+/// Range of the figures of a summary.
 inline constexpr Range plausible_total{0, largest_total, true};
 
-/// Of stages that each double the width, of patches merged along a side, and of tiles of an image: what dimensions are multiplied by.
+/// Largest numbers of stages (each doubles the width), of merged patches per side and of image tiles.
 inline constexpr std::int64_t most_stages = 16, most_merged = 1024, most_tiles = 1024;
 
 /// Pixels on a side of an image that a diffusion model makes.

@@ -15,7 +15,7 @@ TransformerXl read_transformer_xl(TableReader& reader) {
     model.clusters = reader.counts_if("clusters", 1, largest_size);
     model.divisor = reader.count_if("divisor", 1, largest_size).value_or(1);
     if (model.divisor > 1 && model.clusters.empty())
-        throw reader.error("divisor", "without clusters all embeddings are of one width", {}, "clusters beside it");
+        throw reader.error("divisor", "without clusters all embeddings are of one width", {}, "clusters as well");
     std::int64_t before = 0, width = model.hidden;
     for (const std::int64_t first : model.clusters) {
         if (first <= before || first >= model.vocabulary) throw reader.error("clusters", "clusters grow, and end with the vocabulary");

@@ -76,7 +76,7 @@ TEST_CASE("comparisons that cannot be made are refused") {
     const std::vector<BenchSeries> all{series({{"m", "1"}}, {{"gpu", "a"}}, 1), series({{"m", "2"}}, {{"gpu", "b"}}, 1)};
     CHECK(contains(error_of(all, {"gpu"}), "no work in common"));
     CHECK(contains(error_of(all, {"gpus"}), "did you mean gpu"));
-    CHECK(contains(error_of({all[0]}, {"gpu"}), "one contestant only"));
+    CHECK(contains(error_of({all[0]}, {"gpu"}), "only one contestant"));
 }
 
 TEST_CASE("a summary marks the fastest of those that did the same work") {

@@ -227,7 +227,7 @@ TEST_CASE("lists that are none, numbers beyond a double and endless nesting are 
     const char* axes = R"({"devices": [], "benchmarks": [{"name": "b", "states": [{"axis_values": {"name": "m"}, "summaries": []}]}]})";
     CHECK(contains(error_of(axes), "axis_values"));
     CHECK(contains(error_of(R"({"eager": {"latency_ms": {"mean": 1e999}}})"), "not valid JSON"));
-    CHECK(contains(error_of(std::string(100'000, '[')), "nest too deep"));
+    CHECK(contains(error_of(std::string(100'000, '[')), "nested too deeply"));
 }
 
 TEST_CASE("a number of samples that nobody can have taken counts as not said") {

@@ -31,7 +31,7 @@ TEST_CASE("rows made from known parameters give these back") {
     CHECK(fit.overall.start.mape_percent > 10);
 }
 
-TEST_CASE("matrix products with 5 % noise are predicted to within the noise") {
+TEST_CASE("GEMMs with 5 % noise are predicted to within the noise") {
     // A factor e^x with x uniform in ±0.05 is off by 2.5 % in the mean.
     const CalibrationInput input = input_of(profile, gemm_rows(gpu, 0.05));
     const Fit fit = calibrate(input, {.folds = 3, .evaluations_per_parameter = 120});
@@ -74,7 +74,7 @@ TEST_CASE("a row that no parameter explains is dropped from the fit, named, and 
     CHECK(fitted(fit, "streaming.bandwidth_fraction") == rel(0.71, 0.01));
 }
 
-TEST_CASE("launch cost of the host does not bend parameters of the GPU") {
+TEST_CASE("launch overhead does not bend parameters of the GPU") {
     Measurements rows = memory_rows(gpu);
     const HostLaunch host{30 * us, 12 * us};
     for (KernelRow& row : rows.kernels) {
@@ -187,7 +187,7 @@ TEST_CASE("what a GPU has no rows for comes from its architecture's fit, what it
 }
 
 TEST_CASE("what not a single kernel of its stage depends on starts at the architecture's fit") {
-    const char *told = "attention.plain.peak_fraction", *of_decoding = "attention.plain.split_block_us";
+    const char *identified = "attention.plain.peak_fraction", *of_decoding = "attention.plain.split_block_us";
     const auto fit_to_prompts = [&](bool and_one_decoding_kernel) {
         Measurements rows;
         Attention op{.batch = 8, .heads = 16, .kv_heads = 16, .head_dim = 64, .causal = true};
@@ -200,11 +200,11 @@ TEST_CASE("what not a single kernel of its stage depends on starts at the archit
         if (and_one_decoding_kernel) add_row(rows, gpu, op);
         CalibrationInput input = input_of(profile, std::move(rows));
         input.architecture = defaults();
-        for (const char* name : {told, of_decoding}) parameter_specs()[parameter_index(name)].set(input.architecture->values, 0.77);
+        for (const char* name : {identified, of_decoding}) parameter_specs()[parameter_index(name)].set(input.architecture->values, 0.77);
         return calibrate(input, {.folds = 0, .stages = {"copy"}});
     };
     const Fit prompts = fit_to_prompts(false), both = fit_to_prompts(true);
-    CHECK(fitted(prompts, told) == value_of({}, told));
+    CHECK(fitted(prompts, identified) == value_of({}, identified));
     CHECK(fitted(prompts, of_decoding) == 0.77);
     CHECK(fitted(both, of_decoding) == value_of({}, of_decoding));
 }

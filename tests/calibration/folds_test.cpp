@@ -33,7 +33,7 @@ TEST_CASE("folds are of nearly equal size and change with the seed") {
     CHECK(std::abs(moved - 8000) < 200);
 }
 
-TEST_CASE("the share of held-out groups is as asked and independent of the folds") {
+TEST_CASE("the fraction of held-out groups is as asked and independent of the folds") {
     int held = 0, held_in_first_fold = 0, first_fold = 0;
     for (int i = 0; i < 10000; ++i) {
         const std::string group = "gemm 1 " + std::to_string(i);

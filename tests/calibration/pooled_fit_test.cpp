@@ -41,7 +41,7 @@ TEST_CASE("leaving GPUs out takes stages that there are, and holds nothing else 
     input.gpus.push_back(synthetic_profile("twin"));
     CHECK_THROWS_WITH_AS(leave_one_out(input, {.stages = {"gem"}}), doctest::Contains("no such stage"), Error);
     CHECK_THROWS_WITH_AS(leave_one_out(input, {.holdout = 0.2}), doctest::Contains("holdout"), Error);
-    CHECK_THROWS_WITH_AS(calibrate(input, {.holdout = 1}), doctest::Contains("not a share of rows"), Error);
+    CHECK_THROWS_WITH_AS(calibrate(input, {.holdout = 1}), doctest::Contains("not a fraction of rows"), Error);
 }
 
 TEST_CASE("a GPU left out is judged from start values in which it has no part") {

@@ -139,7 +139,7 @@ TEST_CASE("a single model tells the machine's factor only where it is far from 1
     const Fit of_near = calibrate(refined_by_models(near, 1), {}), of_far = calibrate(refined_by_models(far, 1), {});
     CHECK(fitted(of_near, "time_factor.models") == 1);
     CHECK(std::any_of(of_near.warnings.begin(), of_near.warnings.end(),
-                      [](const std::string& w) { return w.find("one model alone") != std::string::npos; }));
+                      [](const std::string& w) { return w.find("a single model") != std::string::npos; }));
     CHECK(fitted(of_far, "time_factor.models") == rel(2.2, 0.03));
 }
 
@@ -189,6 +189,6 @@ TEST_CASE("a prior weighs what its file says of rows and standard errors") {
     // A loss of 0.005 is a scatter of 0.1. An error of 0.5 % of the range is worth (0.1 · 0.3 / (0.1 · 0.005))² = 3600 rows: all there are.
     CHECK(prior.noise[parameter_index("streaming.bandwidth_fraction")] == rel(0.1, 1e-9));
     CHECK(prior.rows[parameter_index("streaming.bandwidth_fraction")] == 400);
-    CHECK(prior.rows[parameter_index("streaming.fixed_us")] == 100);         // hardly told: a quarter of the rows
-    CHECK(prior.rows[parameter_index("convolution.matrix_fraction")] == 3);  // nobody's rows
+    CHECK(prior.rows[parameter_index("streaming.fixed_us")] == 100);              // hardly told: a quarter of the rows
+    CHECK(prior.rows[parameter_index("convolution.tensor_core_fraction")] == 3);  // nobody's rows
 }

@@ -46,8 +46,8 @@ TEST_CASE("whole models do not bend what a stage that is not kept would have fit
     with.stages = {};
     CHECK(predicted() == rel(row.value, 0.1));
     // Those of a fold or without a GPU may be missing where the whole fit has them.
-    with.told = told_by_kernels(input, all);
-    CHECK(with.told.contains(bandwidth));
+    with.identified = identified_by_kernels(input, all);
+    CHECK(with.identified.contains(bandwidth));
     CHECK(predicted() == cost(kernel, {profile, input.start}).total.in(us));
 }
 
@@ -76,19 +76,19 @@ TEST_CASE("whole models of several GPUs complete what their kernels tell, and ta
         return cost(kernel, {profile, {.values = fitted, .provenance = {}, .source = {}}}).total.in(us);
     };
     CHECK(predicted() == start);
-    with.told = {parameter_index("gemm.tensor16.bandwidth_fraction")};
+    with.identified = {parameter_index("gemm.tensor16.bandwidth_fraction")};
     CHECK(predicted() == rel(row.value, 0.05));
 }
 
 TEST_CASE("models tell nothing of attention that kernels of the architecture's other GPUs tell") {
     CalibrationInput input = input_of(synthetic_profile(), {});
     const std::size_t attention = parameter_index("attention.plain.block_us"), product = parameter_index("gemm.simt.fixed_cycles");
-    CHECK(told_by_kernels(input, {}).empty());
+    CHECK(identified_by_kernels(input, {}).empty());
     input.architecture = defaults();
     for (const std::size_t spec : {attention, product}) input.architecture->provenance[spec] = Provenance::architecture_fit;
-    CHECK(told_by_kernels(input, {}) == std::set<std::size_t>{attention});
+    CHECK(identified_by_kernels(input, {}) == std::set<std::size_t>{attention});
     input.architecture->provenance[attention] = Provenance::pooled_fit;
-    CHECK(told_by_kernels(input, {}).empty());
+    CHECK(identified_by_kernels(input, {}).empty());
 }
 
 TEST_CASE("a first look at a stage takes 300 of its rows, and 75 where they are whole models") {

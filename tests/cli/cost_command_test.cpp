@@ -89,7 +89,7 @@ TEST_CASE("a price older than a year is flagged, and the lowest says that it is"
     CHECK(costs("--gpu t4 --model resnet50")["rows"][0]["rental_price"]["offers"].get<int>() > 1);
 }
 
-TEST_CASE("a missing price is a note beside other rows, and an error when no row has any") {
+TEST_CASE("a missing price is a note if other rows have one, and an error when no row has any") {
     const json rows = costs("--gpu a800 --gpu rtx-4090 --model resnet50")["rows"];
     CHECK(rows[0]["usd_per_hour"].is_null());
     CHECK(contains(rows[0]["notes"][0], "--usd-per-hour"));

@@ -34,7 +34,7 @@ TEST_CASE("gpu check reads fit files and holds each parameter to its bounds") {
     const std::string message = refused("gpu check " + impossible.path().string());
     CHECK(contains(message, "card.fit.toml:3: gemm.tensor16.peak_fraction: outside its physical bounds; found 1.7"));
     const TemporaryFile own("card.fit.toml", "[gemm.tensor16]\npeak_fraction = { value = 0.7, lower = 0.8, upper = 1 }\n");
-    CHECK(contains(refused("gpu check " + own.path().string()), "gemm.tensor16.peak_fraction: outside the bounds that stand beside it"));
+    CHECK(contains(refused("gpu check " + own.path().string()), "gemm.tensor16.peak_fraction: outside the bounds given with it"));
     const TemporaryFile unknown("card.fit.toml", "[gemm.tensor16]\npeak_fractoin = 0.7\n");
     CHECK(contains(refused("gpu check " + unknown.path().string()), "did you mean gemm.tensor16.peak_fraction"));
 }
@@ -50,7 +50,7 @@ TEST_CASE("gpu show has the data sheet's memory beside what programs can allocat
     CHECK_FALSE(shown("xeon-8480").contains("usable_gb"));
 }
 
-TEST_CASE("gpu check of a profile reads the fit beside it") {
+TEST_CASE("gpu check of a profile reads the fit next to it") {
     const TemporaryFile card("card.toml", profile);
     CHECK(roofcast::test::roofcast("gpu check " + card.path().string()).exit_code == 0);
     std::filesystem::create_directory(card.path().parent_path() / "fits");

@@ -42,7 +42,7 @@ TEST_CASE("experts in a format of their own are said, and fit where 16 bits woul
 
 TEST_CASE("a checkpoint with scales for its KV cache has one in fp8 unless the user says otherwise") {
     const std::string model = "predict --gpu b200-sxm --prompt 512 --generate 32 --model nvidia/Qwen3-235B-A22B-NVFP4";
-    CHECK(contains(printed(model), "the KV cache is in fp8, whose scales the checkpoint brings"));
+    CHECK(contains(printed(model), "the KV cache is stored in fp8; the checkpoint includes its scales"));
     CHECK_FALSE(contains(printed(model + " --kv bf16"), "whose scales"));
 }
 
@@ -64,6 +64,6 @@ TEST_CASE("wrong configurations give one message and exit code 2") {
     CHECK(contains(message(changed("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 10000")), "num_hidden_layers: out of range"));
     std::string deep;
     for (int i = 0; i < 1000; ++i) deep += "{\"a\":";
-    CHECK(contains(message(deep + "1" + std::string(1000, '}')), "nest too deep"));
+    CHECK(contains(message(deep + "1" + std::string(1000, '}')), "nested too deeply"));
     CHECK(contains(message(changed("\"llama\"", "\"newcomer\", \"warp_heads\": 4")), "warp_heads"));
 }

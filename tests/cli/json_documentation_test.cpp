@@ -24,7 +24,7 @@ void collect(const json& value, std::set<std::string>& keys) {
     }
 }
 
-/// "latency_ms" of "latency_ms_low": both bounds of a figure are described beside it.
+/// "latency_ms" of "latency_ms_low": both bounds of a figure are described with it.
 std::string without_bound(const std::string& key) {
     for (const std::string_view bound : {"_low", "_high"}) {
         if (key.ends_with(bound)) return key.substr(0, key.size() - bound.size());

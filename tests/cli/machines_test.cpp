@@ -20,7 +20,7 @@ TEST_CASE("machines: every command refuses tensor parallelism beyond one machine
           std::string("serve-sim --gpu h100 --model llama-3.1-70b --rate 1 --tp 64")}) {
         const std::string error = refused(run);
         CAPTURE(error);
-        for (const char* part : {"--tp", "64", "one machine holds 8 H", "no network between machines", "use --tp 8 or fewer"})
+        for (const char* part : {"--tp", "64", "one machine has 8 H", "does not model networks between machines", "use --tp 8 or fewer"})
             CHECK(contains(error, part));
     }
 }
@@ -30,15 +30,15 @@ TEST_CASE("machines: a pipeline refuses it by the key of its file, as it has no 
         "wide.toml", "name = \"wide\"\n[[stage]]\nname = \"a\"\nmodel = \"llama-3.1-70b\"\ndevice = \"h100\"\ntensor_parallel = 64\n");
     const std::string error = refused("pipeline " + pipeline.path().string());
     CAPTURE(error);
-    for (const char* part :
-         {": tensor_parallel: ", "64", "one machine holds 8 H", "no network between machines", "use `tensor_parallel` 8 or fewer"})
+    for (const char* part : {": tensor_parallel: ", "64", "one machine has 8 H", "does not model networks between machines",
+                             "use `tensor_parallel` 8 or fewer"})
         CHECK(contains(error, part));
 }
 
 TEST_CASE("machines: the refusal fits the GPU") {
     const std::string card = refused("predict --gpu rtx-3060 --model llama-3.1-8b --tp 16");
-    for (const char* part : {"one machine holds 8", "(assumed)", "set interconnect.gpus_per_machine"}) CHECK(contains(card, part));
-    CHECK(contains(refused("predict --gpu m4-max --model llama-3.1-8b --tp 4"), "one machine holds 1"));
+    for (const char* part : {"one machine has 8", "(assumed)", "set interconnect.gpus_per_machine"}) CHECK(contains(card, part));
+    CHECK(contains(refused("predict --gpu m4-max --model llama-3.1-8b --tp 4"), "one machine has 1"));
     CHECK(contains(refused("predict --gpu h100 --model llama-3.1-8b --tp 4 --pp 4"), "--pp"));
     CHECK(contains(refused("predict --gpu h100 --model mixtral-8x7b --tp 2 --dp 8 --pp 2 --ep 8"), "16 GPUs in one copy"));
 }
@@ -58,7 +58,7 @@ TEST_CASE("machines: a sweep lists points beyond a machine as not runnable") {
         const bool runs = p["tensor_parallel"] <= most;
         CHECK(p["reason"].is_null() == runs);
         CHECK(p["latency_ms"].is_null() != runs);
-        if (!runs) CHECK(contains(p["reason"], "one machine holds"));
+        if (!runs) CHECK(contains(p["reason"], "one machine has"));
     }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("machines: rows measured on more GPUs than a machine has are skipped w
     const json document = json::parse(printed("validate --format json --data " + rows.path().string()));
     REQUIRE(document["skipped"].size() == 1);
     CHECK(document["skipped"][0]["line"] == 3);
-    CHECK(contains(document["skipped"][0]["reason"], "one machine holds 8"));
+    CHECK(contains(document["skipped"][0]["reason"], "one machine has 8"));
 }
 
 TEST_CASE("machines: no command advises more GPUs than a machine has") {

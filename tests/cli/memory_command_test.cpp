@@ -45,7 +45,7 @@ TEST_CASE("memory of an engine is the same in JSON and CSV") {
     CHECK(engine["padding_gib"].get<double>() > 5);
     const double parts = engine["weights_gib"].get<double>() + engine["activations_gib"].get<double>() +
                          engine["framework_gib"].get<double>() + engine["graphs_gib"].get<double>() + engine["kv_cache_gib"].get<double>();
-    CHECK(parts == rel(0.92 * engine["board_gib"].get<double>(), 1e-6));
+    CHECK(parts == rel(0.92 * engine["gpu_memory_gib"].get<double>(), 1e-6));
     CHECK(engine["concurrency"].get<double>() * 32768 == rel(engine["kv_cache_tokens"].get<double>(), 1e-6));
     const std::string csv = memory_of_engine(arguments + "csv").output;
     CHECK(contains(csv.substr(0, csv.find('\n')), "kv_cache_tokens"));
@@ -71,7 +71,7 @@ TEST_CASE("settings of engines are refused where no engine divides memory, and o
         {"--model llama-3.1-8b --gpu l40s --software vllm --offload 0.2", "--offload"},
         {"--model deepseek-v3 --gpu b300 --software vllm --mtp 1 --acceptance 0.8", "--mtp"},
         {"--model llama-3.1-8b --gpu l40s --software llama.cpp --memory-fraction 0.9", "--context"},
-        {"--model resnet50 --gpu l40s --software vllm", "no language model"}};
+        {"--model resnet50 --gpu l40s --software vllm", "not a language model"}};
     for (const auto& [arguments, part] : wrong) {
         CAPTURE(std::string(arguments));
         const ProgramResult result = memory_of_engine(arguments, true);

@@ -113,21 +113,23 @@ TEST_CASE("options: errors of the library name options on the command line") {
          "roofcast: --tp: llama-3.1-8b has 32 attention heads, and 3 does not divide them; use --tp 1, 2, 4, 8, 16 or 32\n"},
         {llama + "--tp 4 --pp 4", "found 4 (16 GPUs in one copy); use --pp 2 or fewer"},
         {"predict --gpu h100 --model llama-2-7b --prompt 4000 --generate 200",
-         "roofcast: --prompt: llama-2-7b holds at most 4096 tokens of context; found 4199 tokens with those to generate; --prompt 3897 or "
+         "roofcast: --prompt: llama-2-7b supports at most 4096 tokens of context; found 4199 tokens with those to generate; --prompt 3897 "
+         "or "
          "less\n"},
-        {llama + "--precision fp16 --kv fp32", "--kv: a KV cache wider than what attention computes in"},
+        {llama + "--precision fp16 --kv fp32", "--kv: the KV cache is wider than the precision of attention"},
         {llama + "--cached-prefix 1", "--cached-prefix: out of range"},
         {llama + "--layout nhwc", "--layout: llama-3.1-8b takes no images"},
         {llama + "--host-time 0", "--host-time: out of range"},
         {"predict --gpu h100 --model swin-tiny --image-size 1", "--image-size: the image is too small"},
         {"predict --gpu v100 --model resnet50 --precision bf16", "--precision: Tesla V100"},
-        {"predict --gpu h100 --model resnet50 --data-dir /nonexistent", "--data-dir: no roofcast data there; found /nonexistent"},
+        {"predict --gpu h100 --model resnet50 --data-dir /nonexistent",
+         "--data-dir: the folder holds no roofcast data; found /nonexistent"},
         {"serve-sim --gpu h100 --model resnet50 --rate 1", "--model: resnet50 is not a language model"},
         {"cost --gpu h100 --model resnet50 --host-watts -1", "--host-watts: out of range"},
         {"cost --gpu h100 --model resnet50 --instance nonsense", "--instance: "},
         {"recommend --gpu h100 --model llama-3.1-8b --generate 1 --slo tpot=1s",
-         "--slo: one output token has no time per token after the first; found tpot; leave it out, or --generate 2 or more"},
-        {"sweep --gpu h100 --model resnet50 --shard 9/8", "--shard: not a part of a grid"},
+         "--slo: TPOT needs at least two output tokens; found tpot; leave it out, or --generate 2 or more"},
+        {"sweep --gpu h100 --model resnet50 --shard 9/8", "--shard: invalid shard"},
         {"validate --by nothing", "--by: unknown key to group by"}};
     for (const auto& [arguments, part] : cases) {
         const std::string text = refused(arguments);
@@ -145,7 +147,7 @@ TEST_CASE("options: reports name options on the command line, in every format") 
     }
     CHECK(contains(printed("cost --gpu h100 --model resnet50"), "(--utilization)"));
     const std::string answer = printed("recommend --gpu h100 --model llama-3.1-8b --slo tpot=1s");
-    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "not simulated: no --rate says when requests arrive"})
+    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "not simulated: no --rate of requests is given"})
         CHECK(contains(answer, part));
 }
 

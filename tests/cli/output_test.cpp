@@ -196,7 +196,7 @@ TEST_CASE("a signal ends the program and leaves no temporary file") {
     }
 }
 
-TEST_CASE("a sweep that is stopped leaves what stood there, and nothing beside it") {
+TEST_CASE("a sweep that is stopped leaves what stood there, and nothing next to it") {
     const TemporaryFile file("out.csv", "old");
     const std::string batches = "$(seq -s, 1 20000)";
     const ProgramResult stopped =

@@ -62,7 +62,7 @@ TEST_CASE("serve-sim of a vision-language model counts its images in prompts, ca
     const json longer = json::parse(roofcast::test::printed("serve-sim --rate 0.000001 --requests 20 --max-tokens 32768 " + what));
     CHECK(longer["memory"]["activations_gb"].get<double>() > 2 * sim["memory"]["activations_gb"].get<double>());
     const std::string base_run = "serve-sim --gpu a100-sxm4-80gb --rate 1 --model ";
-    CHECK(contains(refused(base_run + "llama-3.2-11b-vision"), "cross attention"));
+    CHECK(contains(refused(base_run + "llama-3.2-11b-vision"), "cross-attention"));
     const auto large = roofcast::test::roofcast(base_run + "qwen2.5-vl-3b --image-size 4004 --chunked-prefill off", true);
     CHECK(large.exit_code == 1);
     CHECK(contains(large.output, "--image-size"));

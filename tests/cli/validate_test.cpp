@@ -211,7 +211,7 @@ TEST_CASE("rows of serving engines are compared with what serve-sim predicts") {
     const TemporaryFile out("judged.csv", "");
     const std::string text = roofcast::test::printed("validate --data " + rows.path().string() + " --rows " + out.path().string());
     CHECK(contains(text, "2 rows judged"));
-    CHECK(contains(text, "does not suit phase 'serve'"));
+    CHECK(contains(text, "does not apply to phase 'serve'"));
     const auto sim = nlohmann::json::parse(roofcast::test::printed(
         "serve-sim --gpu h200-sxm-141gb --model llama-3.1-8b --concurrency 20 --requests 200 --prompt 300 --generate 50 --format json"));
     std::ifstream judged(out.path());

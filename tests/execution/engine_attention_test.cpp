@@ -97,7 +97,7 @@ TEST_CASE("engines whose decoding takes groups of one size together keep heads o
         request.parallel = {.tensor = gpus};
         return predict(workload, gpu, request, software).latency.in(s);
     };
-    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; products of 2024 are a little slower, attention was fitted to those
+    // Eight query heads share keys in Llama 2 70B, four in Mistral 7B; GEMMs of 2024 are a little slower, attention was fitted to those
     // of 2026.
     CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.9") == rel(seconds("llama-2-70b", 4, "tensorrt-llm"), 0.05));
     CHECK(seconds("llama-2-70b", 4, "tensorrt-llm v0.6.1") > 1.1 * seconds("llama-2-70b", 4, "tensorrt-llm v0.9"));

@@ -19,7 +19,7 @@ inline OpGraph layers_of(const Op& op, std::int64_t repeat = 1) {
     return graph;
 }
 
-inline OpGraph product(std::int64_t rows, double weight_bits) {
+inline OpGraph gemm(std::int64_t rows, double weight_bits) {
     return layers_of(Gemm{.m = rows, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = weight_bits});
 }
 

@@ -1,4 +1,4 @@
-// Kernels around products that frameworks launch, and engines do not.
+// Kernels around GEMMs that frameworks launch, and engines do not.
 
 #include <doctest/doctest.h>
 
@@ -7,18 +7,18 @@
 #include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
+using test::gemm;
 using test::gpus_dir;
-using test::product;
 using test::rel;
 using test::software_dir;
 
-TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit products") {
+TEST_CASE("an engine that keeps activations in fp32 converts them around its 16-bit GEMMs") {
     const Gpu gpu = test::shipped_gpu("rtx-3080");
     SoftwareStack stack;
     stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
     stack.fp32_activations = true;
-    const Timeline wide = timeline(product(4096, 16), gpu, stack), narrow = timeline(product(4096, 16), gpu, plain);
+    const Timeline wide = timeline(gemm(4096, 16), gpu, stack), narrow = timeline(gemm(4096, 16), gpu, plain);
     CHECK(wide.kernels == 3);
     // 6 bytes a value in, 6 out.
     CHECK((wide.dram_bytes - narrow.dram_bytes).in(byte) == rel(2 * 4096.0 * 4096 * 6, 0.01));
@@ -43,8 +43,8 @@ TEST_CASE("an engine's instructions on each element bound its streaming kernels 
     CHECK(time(busy, Precision::fp16) == rel(1377, 0.02));
     CHECK(time(plain, Precision::int8) < 500);
     CHECK(time(busy, Precision::fp32) == time(plain, Precision::fp32));
-    // Products, and attention, have none of it.
-    CHECK(timeline(product(4096, 16), a100, busy).total == timeline(product(4096, 16), a100, plain).total);
+    // GEMMs, and attention, have none of it.
+    CHECK(timeline(gemm(4096, 16), a100, busy).total == timeline(gemm(4096, 16), a100, plain).total);
 }
 
 TEST_CASE("only frameworks copy maps whose elements lie apart: compilers and engines write what their reader wants") {
@@ -82,7 +82,7 @@ TEST_CASE("only frameworks' element-wise kernels start later") {
         CHECK(time(KernelSet::framework) - time(kernels) == rel(later, 1e-6));
 }
 
-TEST_CASE("only frameworks convert maps for the lanes: compilers and engines keep planes for them") {
+TEST_CASE("only frameworks convert maps for the CUDA cores: compilers and engines keep planes for them") {
     const Gpu gpu = test::shipped_gpu("a100-pcie-80gb");
     const auto time = [&gpu](KernelSet kernels, bool channels_last) {
         OpNode node;

@@ -28,10 +28,10 @@ TEST_CASE("a compiler's fusion of a chain saves time and kernels, and says what 
     CHECK(fused.total.in(us) == rel(apart.total.in(us)*5 / 9, 0.05));
 }
 
-TEST_CASE("a generated kernel reads what it joins once, and leaves the product before it alone") {
+TEST_CASE("a generated kernel reads what it joins once, and leaves the GEMM before it alone") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
-    const OpNode product{.name = "product", .op = Gemm{.m = 64, .n = 64, .k = 64, .precision = Precision::fp16}};
-    const OpGraph graph = graph_of({product, addition(large, Fusion::folded), addition(large, Fusion::epilogue), addition(large)});
+    const OpNode gemm{.name = "product", .op = Gemm{.m = 64, .n = 64, .k = 64, .precision = Precision::fp16}};
+    const OpGraph graph = graph_of({gemm, addition(large, Fusion::folded), addition(large, Fusion::epilogue), addition(large)});
     const Timeline generated = timeline(graph, gpu, stack(KernelSet::generated, 1 * us)),
                    fused = timeline(graph, gpu, stack(KernelSet::fused, 1 * us)),
                    apart = timeline(graph, gpu, stack(KernelSet::framework, 1 * us));
@@ -46,14 +46,14 @@ namespace {
 
 constexpr std::int64_t side = 1024;
 
-Gemm product(std::int64_t k) {
+Gemm gemm(std::int64_t k) {
     return {.m = side, .n = side, .k = k, .precision = Precision::fp32, .weight_bits = 32};
 }
 
-/// What so many additions cost that are folded into that product, in us.
+/// What this many additions cost that are folded into that GEMM, in us.
 double additions_cost(const Gpu& gpu, std::int64_t k, std::size_t additions) {
     const auto time = [&](std::size_t count) {
-        std::vector<OpNode> nodes{{.name = "product", .op = product(k)}};
+        std::vector<OpNode> nodes{{.name = "product", .op = gemm(k)}};
         nodes.resize(1 + count, addition(side * side, Fusion::epilogue));
         return timeline(graph_of(nodes, 3), gpu, stack(KernelSet::fused, 0 * us)).total.in(us) / 3;
     };
@@ -71,9 +71,9 @@ Gpu forgetful_gpu() {
 
 }  // namespace
 
-TEST_CASE("an addition that is folded into a product reads its operand while that computes, as long as it does") {
+TEST_CASE("an addition that is folded into a GEMM reads its operand while that computes, as long as it does") {
     const Gpu gpu = forgetful_gpu();
-    const KernelCost computing = cost(product(2048), gpu, Cache::produced), loading = cost(product(128), gpu, Cache::produced);
+    const KernelCost computing = cost(gemm(2048), gpu, Cache::produced), loading = cost(gemm(128), gpu, Cache::produced);
     const double idle = (computing.compute - computing.dram).in(us);
     REQUIRE(idle > 5 * reading);
     REQUIRE(idle < 6 * reading);
@@ -84,12 +84,12 @@ TEST_CASE("an addition that is folded into a product reads its operand while tha
     CHECK(additions_cost(gpu, 128, 1) == rel(reading, 1e-3));
 }
 
-TEST_CASE("what is folded into a product that power limits takes the power it needs") {
+TEST_CASE("what is folded into a GEMM that power limits takes the power it needs") {
     Gpu gpu = forgetful_gpu();
     gpu.profile.tdp = 20 * watt;
     gpu.profile.base_clock = {};
     gpu.parameters.values.power.flop[index(MathUnit::simt)] = 4e-12 * joule / flop;  // twice what 20 W allow at 10 TFLOP/s
     gpu.parameters.values.power.dram_byte = 100e-12 * joule / byte;                  // 2.1 MB: 10.5 us of 20 W
-    REQUIRE(cost(product(2048), gpu, Cache::produced).bound == Bound::power);
+    REQUIRE(cost(gemm(2048), gpu, Cache::produced).bound == Bound::power);
     CHECK(additions_cost(gpu, 2048, 1) == rel(10.49, 2e-2));
 }

@@ -120,7 +120,7 @@ TEST_CASE("activations with scales of the checkpoint are quantized by a kernel o
     CHECK(count(vllm.decode(), "quantize") == 4 * 80);
     CHECK(count(trtllm.decode(), "quantize") == 0);
     CHECK_FALSE(std::get<Gemm>(node_of(vllm.decode(), "o_proj").op).dynamic_quantized);
-    // Without such scales each product finds them.
+    // Without such scales each GEMM finds them.
     const Served blocks("deepseek-v3", "h200-sxm-141gb", "vllm", 8);
     CHECK(std::get<Gemm>(node_of(blocks.decode(), "o_proj").op).dynamic_quantized);
 }

@@ -17,7 +17,7 @@ using test::small;
 using test::software_dir;
 using test::stack;
 
-TEST_CASE("small kernels wait for the host, large ones hide it") {
+TEST_CASE("small kernels wait for the CPU, large ones hide it") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const SoftwareStack slow = stack(KernelSet::engine, 50 * us);
     const OpGraph few = graph_of({addition(small)}, 100), heavy = graph_of({addition(large)}, 100);
@@ -43,7 +43,7 @@ TEST_CASE("repeated segments cost what the same operators cost one by one") {
 TEST_CASE("repetitions during which the host catches up with the GPU cost what they do one by one") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Seconds long_kernel = timeline(graph_of({addition(large)}), gpu, stack(KernelSet::engine, {})).gpu_busy;
-    // The host needs four of ten layers to catch up with a long kernel before them.
+    // The CPU needs four of ten layers to catch up with a long kernel before them.
     const SoftwareStack s = stack(KernelSet::engine, long_kernel / 8);
     OpGraph unrolled = graph_of({addition(large)}), repeated = graph_of({addition(large)});
     const std::vector<OpNode> layer{addition(small), addition(small)};
@@ -88,7 +88,7 @@ TEST_CASE("an eager framework's repeated element-wise kernels repeat their work 
     CHECK(six.dynamic_energy.in(joule) == rel(6 * one.dynamic_energy.in(joule), 1e-9));
 }
 
-TEST_CASE("a stack that chooses by layer runs an 8-bit product in 16 bits where that is faster") {
+TEST_CASE("a stack that chooses by layer runs an 8-bit GEMM in 16 bits where that is faster") {
     Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     gpu.profile.tensor_peak[index(Precision::int8)] = 1 * tflops;  // a slow unit
     const Gemm narrow{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::int8, .weight_bits = 8};
@@ -145,7 +145,7 @@ TEST_CASE(
     CHECK(stacks.find(Execution::cuda_graph, "llama").name == "cuda_graph");
 }
 
-TEST_CASE("16-bit accumulation doubles the fp16 matrix peak of a GeForce and leaves a data-centre GPU alone") {
+TEST_CASE("16-bit accumulation doubles the fp16 tensor-core peak of a GeForce and leaves a data-centre GPU alone") {
     SoftwareStack s;
     s.fp16_accumulation = true;
     const Gpu geforce = test::shipped_gpu("rtx-4090"), data_center = test::shipped_gpu("a100-sxm4-80gb");
@@ -168,10 +168,10 @@ TEST_CASE("the longest run of words that a software's name begins with picks the
     CHECK(stacks.find(Execution::tensorrt, "tensorrt").name == "tensorrt-python");
 }
 
-TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix peak") {
+TEST_CASE("engines with single-warp MMA do not reach Hopper's tensor-core peak") {
     const Gpu hopper = test::shipped_gpu("h100-sxm5-80gb"), ampere = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack warps = stack(KernelSet::engine, {});
-    warps.warp_matrix = true;
+    warps.warp_mma = true;
     OpNode node;
     node.op = Gemm{.m = 4096, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
     const OpGraph graph = graph_of({node});
@@ -180,13 +180,13 @@ TEST_CASE("engines of single warps' instructions do not reach Hopper's matrix pe
     };
     CHECK(slowdown(ampere) == rel(1, 1e-12));
     CHECK(slowdown(hopper) > 1.2);  // less than in proportion: slower arithmetic leaves more of the clock
-    CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_matrix_fraction);
+    CHECK(slowdown(hopper) < 1 / hopper.profile.facts.warp_mma_fraction);
 }
 
-TEST_CASE("an engine's products with few rows draw no more than its limit an SM") {
+TEST_CASE("an engine's GEMMs with few rows draw no more than its limit an SM") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack limited = stack(KernelSet::engine, {});
-    limited.vector_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
+    limited.gemv_bytes_per_sm_clock = 5 * gb_per_s / (gpu.profile.boost_clock * byte);
     const auto milliseconds = [&](std::int64_t rows, const SoftwareStack& s) {
         OpNode node;
         node.op = Gemm{.m = rows, .n = 16384, .k = 16384, .precision = Precision::fp16, .weight_bits = 16};
@@ -195,26 +195,26 @@ TEST_CASE("an engine's products with few rows draw no more than its limit an SM"
     // 537 MB by 108 SMs of 5 GB/s each.
     CHECK(milliseconds(1, limited) == rel(537.0 / 540, 0.03));
     CHECK(milliseconds(64, limited) == milliseconds(64, stack(KernelSet::engine, {})));
-    limited.vector_bytes_per_sm_clock = 50 * gb_per_s / (gpu.profile.boost_clock * byte);
+    limited.gemv_bytes_per_sm_clock = 50 * gb_per_s / (gpu.profile.boost_clock * byte);
     // At the streaming rate of the memory.
     CHECK(milliseconds(1, limited) == rel(537.0 / (2039 * gpu.parameters.values.streaming.bandwidth_fraction), 0.03));
 }
 
-TEST_CASE("mixed precision of an eager framework narrows weights and bias by kernels before 16-bit products only") {
+TEST_CASE("mixed precision of an eager framework narrows weights and bias by kernels before 16-bit GEMMs only") {
     const Gpu gpu = test::shipped_gpu("v100-sxm2-16gb");
     SoftwareStack casting = stack(KernelSet::framework, 1 * us);
     casting.casts_weights = true;
     constexpr std::int64_t side = 8192;
-    const auto product = [&](Precision p, bool bias, double weights) {
+    const auto gemm = [&](Precision p, bool bias, double weights) {
         const Gemm op{.m = 8, .n = side, .k = side, .precision = p, .bias = bias};
         return timeline(graph_of({{.name = "linear", .op = op, .weights = weights}}), gpu, casting);
     };
     constexpr double weights = side * side, wide = 4, narrow = 2;
-    CHECK(product(Precision::fp16, true, weights).kernels == 3);
-    CHECK(product(Precision::fp16, false, weights).kernels == 2);
-    CHECK(product(Precision::fp16, false, 0).kernels == 1);  // of activations
-    CHECK(product(Precision::fp32, true, weights).kernels == 1);
-    const Bytes moved = product(Precision::fp16, false, weights).dram_bytes - product(Precision::fp16, false, 0).dram_bytes;
+    CHECK(gemm(Precision::fp16, true, weights).kernels == 3);
+    CHECK(gemm(Precision::fp16, false, weights).kernels == 2);
+    CHECK(gemm(Precision::fp16, false, 0).kernels == 1);  // of activations
+    CHECK(gemm(Precision::fp32, true, weights).kernels == 1);
+    const Bytes moved = gemm(Precision::fp16, false, weights).dram_bytes - gemm(Precision::fp16, false, 0).dram_bytes;
     CHECK(moved / byte == rel(weights * (wide + narrow), 0.05));
     // Weights that L2 could hold come from DRAM all the same, and casts are issued beside all kernels of an operator.
     const Gemm few{.m = 8, .n = 512, .k = 512, .precision = Precision::fp16, .bias = true};
@@ -223,7 +223,7 @@ TEST_CASE("mixed precision of an eager framework narrows weights and bias by ker
     CHECK(timeline(graph_of({{.name = "linear", .op = few, .eager_kernels = 3, .weights = 512 * 512}}), gpu, casting).kernels == 5);
 }
 
-TEST_CASE("an operator of several kernels is issued as often as the framework launches, not once for each of their products") {
+TEST_CASE("an operator of several kernels is issued as often as the framework launches, not once for each of their GEMMs") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const Attention unfused{.batch = 2, .heads = 4, .kv_heads = 4, .head_dim = 64, .query_len = 32, .kv_len = 32, .fused = false};
     const OpGraph graph = graph_of({{.name = "attention", .op = unfused, .eager_kernels = 6}});
@@ -231,13 +231,13 @@ TEST_CASE("an operator of several kernels is issued as often as the framework la
     CHECK(timeline(graph, gpu, stack(KernelSet::engine, 1 * us)).kernels == 4);
 }
 
-TEST_CASE("slower arithmetic stretches products that are bound by it, and others only once it takes longer than what bounds them") {
+TEST_CASE("slower arithmetic stretches GEMMs that are bound by it, and others only once it takes longer than what bounds them") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
-    const auto product = [](std::int64_t rows) { return OpNode{.name = "product", .op = Gemm{.m = rows, .n = 8192, .k = 8192}}; };
+    const auto gemm = [](std::int64_t rows) { return OpNode{.name = "product", .op = Gemm{.m = rows, .n = 8192, .k = 8192}}; };
     const auto time = [&](std::int64_t rows, double rate) {
         SoftwareStack slow = stack(KernelSet::engine, {});
         slow.matmul_rate = rate;
-        return timeline(graph_of({product(rows)}), gpu, slow).total.in(us);
+        return timeline(graph_of({gemm(rows)}), gpu, slow).total.in(us);
     };
     // 8192 rows are bound by arithmetic or power: half the rate takes about twice as long.
     CHECK(time(8192, 0.5) / time(8192, 1) == rel(2, 0.15));
@@ -249,7 +249,7 @@ TEST_CASE("slower arithmetic stretches products that are bound by it, and others
 TEST_CASE("engines with vector kernels stream the weights of few rows, of experts too, within a limit of each SM") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack vectors = stack(KernelSet::engine, {});
-    vectors.vector_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
+    vectors.gemv_bytes_per_sm_clock = 10 * gb_per_s / (gpu.profile.boost_clock * byte);  // 108 SMs draw 1.08 TB/s
     const auto time = [&](Op op) { return timeline(graph_of({{.name = "product", .op = std::move(op)}}), gpu, vectors).total.in(us); };
     // 134.2 MB of weights: 124.3 us.
     CHECK(time(Gemm{.m = 1, .n = 8192, .k = 8192}) == rel(126, 0.03));
@@ -310,7 +310,7 @@ TEST_CASE("what a script decides on results is issued when the GPU has them") {
     CHECK(after.host.in(us) == rel(beside.host.in(us), 1e-9));  // waiting is no issuing
 }
 
-TEST_CASE("the GPU idles while the host computes what it then hands over") {
+TEST_CASE("the GPU idles while the CPU computes what it then hands over") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     const SoftwareStack s = stack(KernelSet::framework, 10 * us);
     OpNode handed = addition(small);
@@ -323,7 +323,7 @@ TEST_CASE("the GPU idles while the host computes what it then hands over") {
     CHECK(waiting.total.in(ms) > 100);
     CHECK(waiting.gpu_busy.in(us) == rel(hidden.gpu_busy.in(us), 1e-9));
     handed.host_work = 1 * us;
-    // The host waits for the kernel before it, and issues the rest when the GPU has nothing to do.
+    // The CPU waits for the kernel before it, and issues the rest when the GPU has nothing to do.
     CHECK(timeline(graph_of({addition(large), handed, addition(large)}), gpu, s).total > hidden.total);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Graphs of additions and a stack without habits.
+/// Graphs of additions and a stack with default settings.
 
 #include "roofcast/execution.hpp"
 

@@ -61,7 +61,7 @@ TEST_CASE("one, ten and a hundred sentences to embed: throughput grows, up to th
         const double texts =
             golden.run("bge-base", gpu, {.batch = 100, .prompt_tokens = 512, .precision = Precision::fp16}).items_per_second;
         CHECK(texts < ceiling);
-        CHECK(texts > 0.15 * ceiling);  // large dense products reach a half and more; a T4 throttles to about a third
+        CHECK(texts > 0.15 * ceiling);  // large dense GEMMs reach a half and more; a T4 throttles to about a third
     }
 }
 

@@ -43,7 +43,7 @@ std::vector<std::string> ranking(std::vector<std::pair<double, std::string>> cos
 
 }  // namespace
 
-TEST_CASE("a request costs the hourly price times its share of the hour, on each of AWS's GPUs") {
+TEST_CASE("a request costs the hourly price times its part of the hour, on each of AWS's GPUs") {
     const Golden golden;
     std::vector<std::pair<double, std::string>> by_estimate, by_hand;
     for (const Offer& offer : offers) {

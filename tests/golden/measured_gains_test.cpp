@@ -96,7 +96,7 @@ Agreement batching_gain(const Rates& rates) {
 TEST_CASE("gains of fp16 over fp32, of int8 over fp16 and of batching go the way that measurements go, and as far") {
     const test::Measured measured({test::source_dir() / "validation_data" / "models"});
     const Rates rates = rates_of(measured);
-    // Mean factor between predicted and measured gain on the day this was written, and share of equal direction: fp16 1.29 and 94 %,
+    // Mean factor between predicted and measured gain on the day this was written, and fraction of equal direction: fp16 1.29 and 94 %,
     // int8 1.12 and 93 %, batching 1.29 and 98 %.
     const Agreement half = precision_gain(rates, Precision::fp32, Precision::fp16),
                     byte = precision_gain(rates, Precision::fp16, Precision::int8), batching = batching_gain(rates);

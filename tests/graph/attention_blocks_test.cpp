@@ -80,7 +80,7 @@ TEST_CASE("attention among channels multiplies heads of width by width, over all
     CHECK(node_pointers(graph, "attention").empty());
 }
 
-TEST_CASE("talking heads need the scores in memory and two products across the heads") {
+TEST_CASE("talking heads need the scores in memory and two GEMMs across the heads") {
     ConvLayer layer = attention_of(32, 4);
     layer.talking_heads = true;
     const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
@@ -91,7 +91,7 @@ TEST_CASE("talking heads need the scores in memory and two products across the h
     CHECK(parameters(32, layer) - parameters(32, plain) == rel(40, 1e-12));
 }
 
-TEST_CASE("an MLP has a norm and two products, a gated one is half again as large") {
+TEST_CASE("an MLP has a norm and two GEMMs, a gated one is half again as large") {
     ConvLayer layer = layer_of(ConvBlock::mlp, 0);
     layer.inner = 64;
     layer.bias = true;
@@ -104,7 +104,7 @@ TEST_CASE("class attention projects all places but asks with one token") {
     ConvLayer layer = layer_of(ConvBlock::class_attention, 0);
     layer.heads = 4;
     layer.feed_forward = false;
-    // Norm, four products of 32·32, the bias of the last.
+    // Norm, four GEMMs of 32·32, the bias of the last.
     CHECK(parameters(32, layer) == rel(64 + 4 * 1024 + 32, 1e-12));
     const OpGraph graph = conv_graph(net_of(32, {layer}), Run{}, {});
     const auto& op = std::get<Attention>(node_pointers(graph, "attention").front()->op);
@@ -150,7 +150,7 @@ TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some chan
     CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
 }
 
-TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memory beside its map") {
+TEST_CASE("a slice that is not copied is no kernel of its own, and takes no memory besides its map") {
     const auto graph = [](bool copied) {
         ConvLayer slice = layer_of(ConvBlock::slice, 8), both = layer_of(ConvBlock::concat, 0);
         slice.copied = copied;

@@ -50,7 +50,7 @@ TEST_CASE("a convolution of a volume multiplies all taps of its cube for each vo
 }
 
 TEST_CASE("volumes are pooled, stretched and joined in three directions") {
-    // 8 voxels a side, pooled to 4, back to 8, beside the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
+    // 8 voxels a side, pooled to 4, back to 8, joined with the volume itself: the last convolution sees 4 + 4 channels of 512 voxels.
     const OpGraph graph = dimensions_graph(R"(dimensions = 3
 image_size = 8
 channels = 4
@@ -75,7 +75,7 @@ TEST_CASE("a transposed convolution multiplies its whole kernel for each input, 
     CHECK(apart.segments.front().nodes.front().macs == 256 * 6 * 4 * 4);
     CHECK(overlapping.segments.front().nodes.front().macs == 256 * 6 * 4 * 16);
     CHECK_THROWS_AS(dimensions_graph(net + "2, stride = 3}]"), Error);
-    // Products that overlap are summed where they fall.
+    // GEMMs that overlap are summed where they fall.
     const auto& scatter = std::get<Move>(overlapping.segments.front().nodes[1].op);
     CHECK(scatter.read == 64 * 6 * 16);
     CHECK(scatter.written == 16 * 16 * 6);

@@ -124,10 +124,10 @@ TEST_CASE("adding maps of different channels is an error") {
 }
 
 TEST_CASE("frameworks that keep TF32 to convolutions multiply matrices of convolutional nets in fp32 too") {
-    const auto precisions = [](bool tf32_products) {
+    const auto precisions = [](bool tf32_gemms) {
         std::pair<Precision, Precision> found{};
         for (const Segment& segment :
-             forward_graph(shipped("convnext-tiny"), {.precision = Precision::tf32}, {.tf32_products = tf32_products}).segments) {
+             forward_graph(shipped("convnext-tiny"), {.precision = Precision::tf32}, {.tf32_gemms = tf32_gemms}).segments) {
             for (const OpNode& node : segment.nodes) {
                 if (const auto* conv = std::get_if<Conv2d>(&node.op)) found.first = conv->precision;
                 if (const auto* product = std::get_if<Gemm>(&node.op)) found.second = product->precision;

@@ -35,7 +35,7 @@ TEST_CASE("PVT v2 attends to a reduced map") {
 }
 
 TEST_CASE("Hiera pools the queries of a stage's first block and attends in windows in the first two stages") {
-    // Of separate products: frameworks have no fused kernel for its form.
+    // Of separate GEMMs: frameworks have no fused kernel for its form.
     std::vector<Gemm> scores;
     const OpGraph graph = graph_of("hiera_tiny_224", {.batch = 3});
     for (const Segment& segment : graph.segments) {

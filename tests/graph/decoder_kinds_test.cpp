@@ -36,7 +36,7 @@ DecoderLlm one_layer(const TokenMixer& tokens) {
     return m;
 }
 
-/// Embedding, head and final norm; the MLP's three products and the layer's two norms.
+/// Embedding, head and final norm; the MLP's three GEMMs and the layer's two norms.
 constexpr double around = 2 * 10 * 8 + 8 + 3 * 8 * 16 + 2 * 8;
 
 double parameters(const TokenMixer& tokens) {
@@ -124,7 +124,7 @@ TEST_CASE("an index over blocks writes the best score of each, and chooses block
 TEST_CASE("compressed attention sees the window and one key for each stretch before") {
     CompressedAttention a{
         .heads = 2, .head_dim = 4, .rope_dim = 2, .q_rank = 4, .output_groups = 2, .output_rank = 3, .window = 16, .ratio = 4};
-    const double score = 2 * (4 * 4.0 + row_wise_flops);  // two heads: products of 4 and 4 elements, and the softmax
+    const double score = 2 * (4 * 4.0 + row_wise_flops);  // two heads: GEMMs of 4 and 4 elements, and the softmax
     const auto flops = [&] { return flops_of(decode_graph(one_layer(a), {}, {}, 64), "compressed_attention"); };
     CHECK(flops() == rel((16 + 64 / 4) * score, 1e-12));
     a.index = KeyIndex{.heads = 1, .dim = 2, .top_k = 5};

@@ -51,12 +51,12 @@ TEST_CASE("a UNet whose channels were masks too reads nine of them") {
 TEST_CASE("guidance runs the network twice an image") {
     Diffusion guided = model("sd-1.5-txt2img"), plain = guided;
     plain.guidance = false;
-    // The update of the latent images has no products.
+    // The update of the latent images has no GEMMs.
     CHECK(total_macs(denoising_graph(guided, Run{.batch = 2}, {})) ==
           rel(2 * total_macs(denoising_graph(plain, Run{.batch = 2}, {})), 1e-9));
 }
 
-TEST_CASE("a ControlNet adds its copy of the way down and the middle, some 40 % of a step's products") {
+TEST_CASE("a ControlNet adds its copy of the way down and the middle, some 40 % of a step's GEMMs") {
     // 361,279,120 parameters in its safetensors file.
     const OpGraph both = forward_graph(shipped_diffusion("sd-1.5-controlnet"), Run{}, {}),
                   alone = forward_graph(shipped_diffusion("sd-1.5-txt2img"), Run{}, {});

@@ -12,7 +12,7 @@ using test::op_of;
 using test::rel;
 using test::shipped;
 
-TEST_CASE("a framework multiplies queries, keys and values apart, engines in one product with as many weights") {
+TEST_CASE("a framework multiplies queries, keys and values apart, engines in one GEMM with as many weights") {
     Run run{.batch = 2, .prompt_tokens = 128, .precision = Precision::bf16};
     Lowering lowering;
     const OpGraph engine = forward_graph(shipped("bert-base"), run, lowering),
@@ -69,7 +69,7 @@ TEST_CASE("a framework attends in one window of a packed image after the other")
     // 32 · 32 patches, windows of 8 · 8.
     CHECK(attention("window_layer") == Turns{2 * 16, 1, 1});
     lowering.kernels = KernelSet::framework;
-    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the host takes as long as for a kernel more
+    CHECK(attention("window_layer") == Turns{1, 2 * 16, 2});  // the CPU takes as long as for a kernel more
     CHECK(attention("layer") == Turns{1, 2, 2});
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("an activation that a library writes as a formula is as many kernels o
     CHECK(kernels("clip-vit-large-patch14", "gelu") == 3);
 }
 
-TEST_CASE("an eager framework's GELU takes the lanes as long as an error function does, and a formula of several kernels does not") {
+TEST_CASE("an eager framework's GELU takes the CUDA cores as long as an error function does, and a formula of several kernels does not") {
     const auto instructions = [](const char* model, bool framework) {
         return op_of<Elementwise>(forward_graph(shipped(model), {}, {.kernels = framework ? KernelSet::framework : KernelSet::engine}),
                                   "gelu")
@@ -151,7 +151,7 @@ TEST_CASE("a framework that keeps TF32 to convolutions multiplies matrices in fp
         return Precision::fp64;
     };
     CHECK(precision_of_products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK(precision_of_products() == Precision::fp32);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("a framework may multiply the last token of each prompt with the vocab
     CHECK(head(prefill_graph(model, run, lowering, 128)).m == 32 * 128);
 }
 
-TEST_CASE("a framework runs experts one after the other, or all of a layer in one product each way") {
+TEST_CASE("a framework runs experts one after the other, or all of a layer in one GEMM each way") {
     const DecoderLlm model = decoder("qwen3-30b-a3b");  // 128 experts, 8 of them for a token
     Run run{.batch = 1};
     Lowering lowering;
@@ -249,16 +249,16 @@ TEST_CASE("relative positions take a framework ten passes over scores, and indic
     CHECK(op_of<Elementwise>(graph(), "pos_to_content_score").apart == 1);
 }
 
-TEST_CASE("products of attention run in TF32 in frameworks alone, and on the lanes where the library has no kernels for odd rows") {
+TEST_CASE("GEMMs of attention run in TF32 in frameworks alone, and on CUDA cores where the library has no kernels for odd rows") {
     Run run{.batch = 1, .prompt_tokens = 64, .precision = Precision::tf32};
     Lowering lowering;
-    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), run, lowering), "attention").products; };
+    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), run, lowering), "attention").gemm_precision; };
     CHECK_FALSE(products());
     lowering.kernels = KernelSet::framework;
     CHECK(products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK_FALSE(products());
-    lowering.tf32_products = lowering.odd_rows_on_lanes = true;
+    lowering.tf32_gemms = lowering.odd_rows_on_simt = true;
     CHECK(products() == Precision::tf32);
     run.prompt_tokens = 65;
     CHECK(products() == Precision::fp32);
@@ -275,9 +275,11 @@ TEST_CASE("attention of convolutional nets multiplies in fp32 where TF32 is for 
     Run run{.batch = 1, .precision = Precision::tf32};
     Lowering lowering{.fused_attention = false, .fused_wide_attention = false};
     lowering.kernels = KernelSet::framework;
-    const auto products = [&] { return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), run, lowering), "attention").products; };
+    const auto products = [&] {
+        return op_of<Attention>(forward_graph(shipped("detr-resnet-50"), run, lowering), "attention").gemm_precision;
+    };
     CHECK(products() == Precision::tf32);
-    lowering.tf32_products = false;
+    lowering.tf32_gemms = false;
     CHECK(products() == Precision::fp32);
 }
 

@@ -35,7 +35,7 @@ Lowering copying() {
 
 TEST_CASE("a decode graph of another cache length is the one that is built for it") {
     const Run run{.batch = 3, .precision = Precision::bf16, .parallel = {.tensor = 2}};
-    // Full attention, a window beside it, latent attention.
+    // Full attention, full attention with a window, latent attention.
     for (const char* id : {"llama-3.1-8b", "gpt-oss-20b", "deepseek-v3"}) {
         CAPTURE(id);
         for (const Lowering& lowering : {Lowering{}, copying()}) {

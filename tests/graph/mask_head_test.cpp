@@ -58,7 +58,7 @@ TEST_CASE("places of all maps sample four points of each head in each map") {
     CHECK_THROWS_AS(mask_graph(maps + "{deformable_encoder = true, from = [0, 1, 2], heads = 5}]"), Error);
 }
 
-TEST_CASE("masks are products of queries with the places of a map, predicted once or before every layer") {
+TEST_CASE("masks are GEMMs of queries with the places of a map, predicted once or before every layer") {
     const std::string head = "{mask_head = 10, from = [2, 0, 1], layers = 6, heads = 4, inner = 64";
     const OpGraph once = mask_graph(maps + "{mask_head = 10, from = [2, 0], layers = 6, heads = 4, inner = 64}]"),
                   masked = mask_graph(maps + head + ", masked = true}]");
@@ -71,7 +71,7 @@ TEST_CASE("masks are products of queries with the places of a map, predicted onc
     CHECK(find_node(once, "attention_mask") == nullptr);
     // Heads see the mask of their query in the map that they attend to.
     CHECK(op_of<Elementwise>(masked, "attention_mask").elements == 10 * 4 * 4 * 4);
-    // Predictions share their weights: beside the queries' start and an embedding for each of two maps, only norms differ.
+    // Predictions share their weights: in addition to the queries' start and an embedding for each of two maps, only norms differ.
     const double queries = 10 * 32, levels = 2 * 32, norms = 6 * 2 * 32;
     CHECK(total_parameters(masked) == rel(total_parameters(once) + queries + levels + norms, 1e-12));
 }
@@ -90,7 +90,7 @@ TEST_CASE("layers that maps cannot share evenly are all there") {
     CHECK(segments_named(graph, "decoder layer") == 5);
 }
 
-TEST_CASE("the host waits for sizes and empty masks only where models read them back") {
+TEST_CASE("the CPU waits for sizes and empty masks only where models read them back") {
     const std::string net = maps + "{mask_head = 10, from = [2, 0, 1], layers = 2, heads = 4, inner = 64, masked = true}]";
     const auto waits = [&](bool reads_back) {
         const OpGraph graph = mask_graph(net, {}, {.reads_back_sizes = reads_back});
@@ -138,7 +138,7 @@ TEST_CASE("fused mobile blocks squeeze what they expanded, and have activations 
     CHECK(find_node(gated, "sigmoid") != nullptr);
     CHECK(find_node(gated, "silu") != nullptr);
     CHECK_THROWS_AS(mask_graph("layers = [{conv = 16}, {fused_mbconv = 16, kernel = 3, squeeze_excite = 0.25}]"), Error);
-    // Two products with biases between 64 expanded channels and a quarter of the 16 inputs.
+    // Two GEMMs with biases between 64 expanded channels and a quarter of the 16 inputs.
     CHECK(total_parameters(gated) - total_parameters(plain) == 64 * 4 + 4 + 4 * 64 + 64);
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("attention that a framework's library has no fused kernel for is separ
     CHECK(repeated_nodes(wide, "widen_heads").size() == 36);  // queries, keys and values
     CHECK(total_macs(wide) == total_macs(narrow));
     CHECK(total_parameters(wide) == total_parameters(narrow));
-    // Products in a model's own code stay narrow, and fp32 runs have nothing to widen.
+    // GEMMs in a model's own code stay narrow, and fp32 runs have nothing to widen.
     CHECK(repeated_nodes(forward_graph(shipped_net("visformer-small"), run, lowering), "find_masked").empty());
     run.precision = Precision::fp32;
     CHECK(repeated_nodes(forward_graph(sam, run, lowering), "find_masked").empty());

@@ -103,7 +103,7 @@ TEST_CASE("an inverted norm-free block is as wide inside as its inputs say, in w
     CHECK(total_parameters(norm_free_graph(layer)) == rel(expected, 1e-12));
 }
 
-TEST_CASE("effective squeeze has one product, efficient channel attention none worth counting") {
+TEST_CASE("effective squeeze has one GEMM, efficient channel attention none worth counting") {
     ConvLayer layer = block_of(16);
     const double plain = total_parameters(norm_free_graph(layer));
     layer.gate = ChannelGate::effective;

@@ -1,4 +1,4 @@
-// Mixers of places: attention without its projections, of separate products and with pooled heads, MLPs over places, LSTMs.
+// Mixers of places: attention without its projections, of separate GEMMs and with pooled heads, MLPs over places, LSTMs.
 
 #include <doctest/doctest.h>
 
@@ -68,7 +68,7 @@ TEST_CASE("keys of a window may reach beyond it") {
     CHECK(op.kv_len == 36);
 }
 
-TEST_CASE("separate products copy heads side by side and back, and may keep their scores in fp32") {
+TEST_CASE("separate GEMMs copy heads side by side and back, and may keep their scores in fp32") {
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.window = 4;
     layer.fused_attention = false;
@@ -94,7 +94,7 @@ TEST_CASE("separate products copy heads side by side and back, and may keep thei
     CHECK(total_macs(wide) == total_macs(narrow));
 }
 
-TEST_CASE("decomposed positions are products of the queries with a table of rows and one of columns") {
+TEST_CASE("decomposed positions are GEMMs of the queries with a table of rows and one of columns") {
     ConvLayer layer = layer_of(ConvBlock::dot_product, 32, 4);
     layer.fused_attention = false;
     layer.decomposed_positions = true;
@@ -106,13 +106,13 @@ TEST_CASE("decomposed positions are products of the queries with a table of rows
     CHECK(op_macs(tables.front().op) == 4 * 64 * 8 * 8);
 }
 
-TEST_CASE("a product among channels multiplies heads of width by width, twice") {
+TEST_CASE("a GEMM among channels multiplies heads of width by width, twice") {
     const OpGraph graph = places_graph({layer_of(ConvBlock::channel_product, 32, 4)});
     CHECK(total_macs(graph) == 2 * 4 * 8 * 8 * 64);
     CHECK(total_parameters(graph) == 0);
 }
 
-TEST_CASE("an MLP over places has rows of channels, a gated one halves its hidden layer, without one it is a single product") {
+TEST_CASE("an MLP over places has rows of channels, a gated one halves its hidden layer, without one it is a single GEMM") {
     ConvLayer layer = layer_of(ConvBlock::mix_places, 16);
     CHECK(total_parameters(places_graph({layer})) == 64 * 16 + 16 + 16 * 64 + 64);
     CHECK(total_macs(places_graph({layer})) == 32 * (64 * 16 + 16 * 64));
@@ -175,7 +175,7 @@ TEST_CASE("heads must divide the channels of queries, and those of values") {
     CHECK_THROWS_AS(places_graph({layer_of(ConvBlock::channel_product, 30, 4)}), Error);
 }
 
-TEST_CASE("Swin adds positions and masks between separate products, and rolls an image in a copy for each axis") {
+TEST_CASE("Swin adds positions and masks between separate GEMMs, and rolls an image in a copy for each axis") {
     const Workload swin = find_workload(test::models_dir(), "swin-tiny-patch4-window7-224");
     const OpGraph graph = forward_graph(swin, {}, {});
     CHECK_FALSE(std::get<Attention>(nodes_named(graph, "attention").front().op).fused);

@@ -84,14 +84,14 @@ TEST_CASE("sizes within each bound are refused where their product is not") {
     const ErrorDetail map = refusal_of(net_of("{conv = 16},\n{upsample = 65536},\n{concat = true, from = [" + times(63, "-1, ") +
                                                   "-1]},\n" + times(14, "{concat = true, from = [-1, -1]},\n"),
                                               "image_size = 16\n"));
-    CHECK(map.what == "an operator is larger than any machine holds");
+    CHECK(map.what == "an operator is larger than any machine can hold");
     CHECK(map.key.starts_with("layers["));
     CHECK(map.key.ends_with(".concat"));
     CHECK(map.expected == "at most 7.206e+16");  // 2^56
     // Attention without a fused kernel: scores are 2^34 places squared.
     const ErrorDetail scores = refusal_of(
         net_of("{conv = 16},\n{upsample = 8192},\n{dot_product = 16, heads = 16, fused_attention = false},\n", "image_size = 16\n"));
-    CHECK(scores.what == "sizes multiply beyond what any machine holds");
+    CHECK(scores.what == "the sizes multiply to more than any machine can hold");
     CHECK(scores.key == "layers[2].dot_product");
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("twenty thousand layers, each read by one far behind it, become a grap
     for (int i = 0; i < count; ++i) layers += fmt::format("{{add = true, from = [-1, {}]}},\n", -1 - std::min(i, behind));
     const OpGraph graph = forward_graph(net_of(layers), {}, {});
     CHECK(graph.segments.size() == count);
-    // 500 maps of 3 · 8 · 8 elements are waited for at a time, beside the two of the operator at hand and the image.
+    // 500 maps of 3 · 8 · 8 elements are waited for at a time, in addition to the two of the operator at hand and the image.
     CHECK(graph.peak_activations < 510 * 192 * 2 * byte);
     CHECK(graph.peak_activations > 490 * 192 * 2 * byte);
 }

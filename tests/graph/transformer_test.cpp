@@ -21,7 +21,7 @@ TEST_CASE("attention FLOPs count what causal masking and windows leave") {
                           .kv_len = keys,
                           .causal = causal,
                           .window = window};
-        return op_flops(a).in(flop) / (2 * 16 + 5);  // 2·(8 + 8) of the products and 5 of the softmax a pair
+        return op_flops(a).in(flop) / (2 * 16 + 5);  // 2·(8 + 8) of the GEMMs and 5 of the softmax a pair
     };
     CHECK(pairs(4, 4, false, 0) == rel(16, 1e-12));
     CHECK(pairs(4, 4, true, 0) == rel(10, 1e-12));
@@ -112,7 +112,7 @@ TEST_CASE("latent attention decodes in the latent space and expands keys in the 
     CHECK(prefill.value_dim == 128);
 }
 
-TEST_CASE("tensor parallelism divides the products, keeps one KV head a GPU, and adds two all-reduces a layer") {
+TEST_CASE("tensor parallelism divides the GEMMs, keeps one KV head a GPU, and adds two all-reduces a layer") {
     Run run;
     run.parallel.tensor = 16;
     const OpGraph graph = decode_graph(decoder("llama-3.1-405b"), run, {}, 128);
@@ -207,7 +207,7 @@ TEST_CASE("an int8 engine that keeps activations narrow moves half the bytes bet
     CHECK(sixteen.peak_activations == wide.peak_activations);
 }
 
-TEST_CASE("rotation passes over queries and keys, and pooling by attention adds a query, four products, a norm and an MLP") {
+TEST_CASE("rotation passes over queries and keys, and pooling by attention adds a query, four GEMMs, a norm and an MLP") {
     Vit plain;
     plain.layers = 2;
     plain.hidden = 64;
@@ -226,7 +226,7 @@ TEST_CASE("rotation passes over queries and keys, and pooling by attention adds 
     CHECK(op_of<Attention>(pooling, "pool_attention").query_len == 1);
 }
 
-TEST_CASE("fused attention takes the halves of half-padded sequences apart, separate products do not") {
+TEST_CASE("fused attention takes the halves of half-padded sequences apart, separate GEMMs do not") {
     Run run{.batch = 3, .prompt_tokens = 128};
     Lowering lowering;
     const auto attention = [&] { return op_of<Attention>(forward_graph(shipped("bert-base"), run, lowering), "attention"); };

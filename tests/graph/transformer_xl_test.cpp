@@ -45,7 +45,7 @@ TEST_CASE("Transformer-XL has one table of words, and layers that project the me
     CHECK(product("content").n == 5 + 7);
 }
 
-TEST_CASE("distances are one product a head where einsum lines queries up, one an image and head where the memory is on the host") {
+TEST_CASE("distances are one GEMM a head where einsum lines queries up, one an image and head where the memory is on the host") {
     const auto distance = [](bool on_host) {
         const OpGraph graph = forward_graph(loaded(small("")), Run{.batch = 3}, {.state_on_host = on_host});
         for (const Segment& segment : graph.segments) {

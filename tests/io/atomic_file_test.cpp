@@ -37,7 +37,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a file is replaced as a whole, and nothing is left beside it") {
+TEST_CASE("a file is replaced as a whole, and nothing is left next to it") {
     const TemporaryFile file("out.txt", "old");
     write_file_atomically(file.path(), "new");
     CHECK(read_text_file(file.path()) == "new");
@@ -86,7 +86,7 @@ TEST_CASE("devices are refused as input: some never end") {
     CHECK_THROWS_AS(read_text_file("/dev/null"), Error);
 }
 
-TEST_CASE("a file that is given up leaves what stood there, and nothing beside it") {
+TEST_CASE("a file that is given up leaves what stood there, and nothing next to it") {
     const roofcast::test::TemporaryFile file("kept.txt", "before");
     {
         roofcast::AtomicFile out(file.path());

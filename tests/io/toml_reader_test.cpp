@@ -112,9 +112,9 @@ TEST_CASE("a key of so many parts that freeing its tables would exhaust the stac
     std::string parts = "a";
     for (int i = 0; i < 500'000; ++i) parts += ".a";
     const TemporaryFile key("a.toml", "x = 1\n" + parts + " = 1\n");
-    CHECK(contains(message_of([&] { parse_toml_file(key.path()); }), "a.toml:2: tables and lists nest too deep"));
+    CHECK(contains(message_of([&] { parse_toml_file(key.path()); }), "a.toml:2: tables and lists are nested too deeply"));
     const TemporaryFile header("b.toml", "[" + parts + "]\n");
-    CHECK(contains(message_of([&] { parse_toml_file(header.path()); }), "b.toml:1: tables and lists nest too deep"));
+    CHECK(contains(message_of([&] { parse_toml_file(header.path()); }), "b.toml:1: tables and lists are nested too deeply"));
     // Where the text is no TOML, what was read of it is freed all the same.
     CHECK(contains(message_of([&] { parse_toml(parts + " = = 1", "c"); }), "c:1: not valid TOML"));
 }
@@ -127,7 +127,7 @@ TEST_CASE("deep keys are refused behind whatever a reader of strings may misread
          {"s = \"\"\"x\"\"\"\"\n", "s = \"\"\"x\"\"\"\"\"\n", "s = '''x''''\n", "s = \"\\\\\"\n", "# \"\"\"\n", "\"q\".'r' = 1\n"}) {
         const std::string message = message_of([&] { parse_toml(before + parts + " = 1\n", "f"); });
         CAPTURE(before);
-        CHECK(contains(message, "f:2: tables and lists nest too deep; expected at most 32 levels"));
+        CHECK(contains(message, "f:2: tables and lists are nested too deeply; expected at most 32 levels"));
     }
     // Keys, headers and inline tables add up.
     const std::string five = "a.a.a.a.a";
@@ -136,7 +136,7 @@ TEST_CASE("deep keys are refused behind whatever a reader of strings may misread
                                       " = 1 } }\n",
                                   "g");
                    }),
-                   "nest too deep"));
+                   "nested too deeply"));
     CHECK(parse_toml("[" + five + "]\n" + five + " = { " + five + " = [[1]] }\n", "h").size() == 1);
 }
 

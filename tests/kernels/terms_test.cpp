@@ -11,12 +11,12 @@ using namespace roofcast;
 using test::fp32_gemm;
 using test::rel;
 
-TEST_CASE("rates on the chip follow the clock that boards hold, not the one their peaks are quoted at, as far as power allows") {
+TEST_CASE("rates on the chip follow the sustained clock, not the one their peaks are quoted at, as far as power allows") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
     gpu.profile.sustained_clock = 1250 * mhz;  // 1.25 times boost
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(335.54 / 1.25, 1e-4));
-    // 10 TFLOP/s are 100 W at 10 pJ/FLOP: what the board may draw.
+    // 10 TFLOP/s are 100 W at 10 pJ/FLOP: what the GPU may draw.
     gpu.profile.tdp = 100 * watt;
     PowerParameters& power = gpu.parameters.values.power;
     power = {.flop = {}, .dram_byte = {}};
@@ -29,22 +29,22 @@ TEST_CASE("rates on the chip follow the clock that boards hold, not the one thei
           cost(Elementwise{.elements = 1 << 22, .precision = Precision::fp32}, test::toy_gpu()).total);
 }
 
-TEST_CASE("instructions of single warps lose less of a peak that was cut") {
+TEST_CASE("single-warp MMA instructions lose less of a peak that was cut") {
     GpuProfile profile = test::toy_gpu().profile;
-    profile.facts.warp_matrix_fraction = 0.6;
+    profile.facts.warp_mma_fraction = 0.6;
     profile.facts.tensor_flops_per_sm_clock = 4096;
     const FlopsPerSecond uncut{4096 * static_cast<double>(profile.sm_count) * profile.boost_clock.in(hertz)};
     auto& peak = profile.tensor_peak[index(Precision::fp16)];
     peak = uncut;
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
     peak = uncut / 1.16;  // quoted at another clock
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
     peak = uncut / 1.6;
-    CHECK(warp_matrix_share(profile) == rel(0.96, 1e-12));
+    CHECK(warp_mma_rate(profile) == rel(0.96, 1e-12));
     peak = uncut / 4;
-    CHECK(warp_matrix_share(profile) == 1);
+    CHECK(warp_mma_rate(profile) == 1);
     peak.reset();
-    CHECK(warp_matrix_share(profile) == 0.6);
+    CHECK(warp_mma_rate(profile) == 0.6);
 }
 
 TEST_CASE("a kernel over the power budget runs at the clock that power leaves, but not below base clock unless cooling forces it") {
@@ -66,13 +66,13 @@ TEST_CASE("a kernel over the power budget runs at the clock that power leaves, b
     const KernelCost slowed = cost(fp32_gemm(1280, 1280, 1024), gpu);
     CHECK(slowed.total.in(us) == rel(std::sqrt(2) * 335.54, 1e-3));
     CHECK(slowed.energy.in(joule) == rel(slowed.total.in(s)*80, 1e-9));
-    // What the board draws without work is no longer there for arithmetic: 40 W are left.
+    // What the GPU draws without work is no longer there for arithmetic: 40 W are left.
     gpu.profile.idle = 40 * watt;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(0.6 * 5368.7 / 4, 1e-3));
 }
 
 TEST_CASE("a FLOP takes less energy in a finer process, and more at a higher boost clock") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();  // of 7 nm
+    Gpu gpu = test::toy_gpu_with_tensor_cores();  // of 7 nm
     gpu.parameters.values.power = {.flop = {16 * pj_per_flop, 2 * pj_per_flop}, .dram_byte = {}};
     const auto picojoule_a_flop = [&gpu](Precision precision) {
         const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = precision, .weight_bits = precision == Precision::fp32 ? 32.0 : 16.0};
@@ -90,8 +90,8 @@ TEST_CASE("a FLOP takes less energy in a finer process, and more at a higher boo
     CHECK(picojoule_a_flop(Precision::fp16) == rel(fp16 * 1.5 * 2 * 7 / 5, 1e-4));
 }
 
-TEST_CASE("a FLOP takes less energy in wider matrix units, as they share operands") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("a FLOP takes less energy in wider tensor cores, as they share operands") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.l2 = 20 * mb;
     gpu.parameters.values.power.flop[index(MathUnit::tensor16)] = 2 * pj_per_flop;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
@@ -115,7 +115,7 @@ TEST_CASE("energy of DRAM does not fall with the clock") {
     CHECK(c.dram_bytes.in(mb) == rel(17.039, 1e-3));
     CHECK(c.total.in(us) == rel(450.8, 1e-3));
     CHECK(c.energy.in(joule) == rel(c.total.in(s)*100, 1e-9));
-    // At the clock that boards hold above boost, arithmetic needs more energy, and power takes back what the clock gave.
+    // At the sustained clock above boost, arithmetic needs more energy, and power takes back what the clock gave.
     gpu.profile.sustained_clock = 1.1 * gpu.profile.boost_clock;
     CHECK(cost(fp32_gemm(1280, 1280, 1024), gpu).total.in(us) == rel(450.8, 1e-3));
 }

@@ -54,7 +54,7 @@ inline Gpu toy_gpu() {
                       .l2_residency = 1,
                       .wide_bytes_per_sm_clock = 1e9});
     c.convolution = {.implicit_fraction = 1,
-                     .matrix_fraction = 1,
+                     .tensor_core_fraction = 1,
                      .winograd_fraction = 1,
                      .fused_fraction = 1,
                      .transform_fraction = 1,
@@ -81,7 +81,7 @@ inline Gpu toy_gpu() {
 }
 
 /// toy_gpu with tensor cores of 10 TFLOP/s in fp16, and fp16 CUDA cores as fast as fp32 ones.
-inline Gpu toy_gpu_with_matrix_units() {
+inline Gpu toy_gpu_with_tensor_cores() {
     Gpu gpu = toy_gpu();
     gpu.profile.tensor_peak[index(Precision::fp16)] = 10 * tflops;
     return gpu;

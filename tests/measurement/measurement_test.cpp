@@ -145,7 +145,7 @@ TEST_CASE("latent attention has keys of each head in prompts, and one key for al
     CHECK(decoding.values_in_keys);
     CHECK(decoding.kv_precision == Precision::fp8);
     CHECK(reason("gpu,op,function,precision,heads,query_len,kv_len,latency_us\ng,mla,mla_generation,bf16,8,9,5,5\n") ==
-          "causal attention with more queries than keys");
+          "causal attention has more queries than keys");
 }
 
 TEST_CASE("the shipped rows of several engines are read without a skipped one") {

@@ -34,7 +34,7 @@ bool any_contains(const std::vector<std::string>& texts, const std::string& part
 
 }  // namespace
 
-TEST_CASE("a pipeline stage holds its own layers' cache, and the busiest one its share of the weights") {
+TEST_CASE("a pipeline stage holds its own layers' cache, and the busiest one its part of the weights") {
     const Workload llama = find_workload(models_dir(), "llama-3.1-8b");
     const MemoryEstimate whole = memory_estimate(llama, complete(llama, {}), stacks()),
                          stage = memory_estimate(llama, complete(llama, {.parallel = {.pipeline = 4}}), stacks());
@@ -69,7 +69,7 @@ TEST_CASE("remedies take no more GPUs than one machine has") {
     CHECK_FALSE(any_contains(memory_advice(llama, staged, stacks(), 24 * gb, false, 4).remedies, "GPUs in all"));
 }
 
-TEST_CASE("remedies beside other degrees name the option and count all GPUs") {
+TEST_CASE("remedies with other degrees name the option and count all GPUs") {
     const Gpu gpu = load_gpu(gpus_dir(), "t4");
     Run request{.precision = Precision::fp16, .parallel = {.tensor = 4}};
     const Workload mixtral = find_workload(models_dir(), "mixtral-8x7b");
@@ -96,7 +96,7 @@ TEST_CASE("products of sizes are bounded, named by the option") {
     CHECK_NOTHROW(complete(resnet, {.batch = 4, .image_size = 65'536}));
 }
 
-TEST_CASE("power counts what the board draws when idle") {
+TEST_CASE("power counts what the GPU draws when idle") {
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     Run request;
     const Prediction p = predict(find_workload(models_dir(), "resnet50"), gpu, request, stacks());

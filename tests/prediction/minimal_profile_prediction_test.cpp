@@ -16,10 +16,10 @@ using roofcast::test::TemporaryFile;
 
 namespace {
 
-/// The board `id` from five lines, as roofcast derives it without knowing that board.
+/// The GPU `id` from five lines, as roofcast derives it without knowing that GPU.
 Gpu from_five_lines(const std::string& id, const GpuProfile& full) {
     const FolderWithout folder({id});
-    const TemporaryFile file("board.toml", fmt::format("name = \"A board\"\narchitecture = \"{}\"\nmemory_gb = {}\nmemory_bandwidth_gbps = "
+    const TemporaryFile file("board.toml", fmt::format("name = \"A GPU\"\narchitecture = \"{}\"\nmemory_gb = {}\nmemory_bandwidth_gbps = "
                                                        "{}\ncompute_tflops = {}\n",
                                                        full.architecture, full.capacity->in(gib), full.bandwidth.in(gb_per_s),
                                                        full.tensor_peak[index(Precision::fp16)]->in(tflops)));

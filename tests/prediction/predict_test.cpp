@@ -48,7 +48,7 @@ TEST_CASE("latency never falls when the batch grows") {
     }
 }
 
-TEST_CASE("latency never falls when the batch grows by one, whichever algorithm a convolution then takes and however the host issues it") {
+TEST_CASE("latency never falls when the batch grows by one, whichever algorithm a convolution then takes and however the CPU issues it") {
     const Bench bench;
     for (const char* id : {"l40s", "rtx-4090", "v100-pcie-32gb"}) {
         const Gpu gpu = load_gpu(gpus_dir(), id);
@@ -215,7 +215,7 @@ TEST_CASE("tensor parallelism divides weights and adds communication") {
     CHECK(four.latency < one.latency);
 }
 
-TEST_CASE("stages of a pipeline take turns: each does its share of the FLOPs a pass") {
+TEST_CASE("stages of a pipeline take turns: each does its part of the FLOPs a pass") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto decode = [&](std::int64_t stages) {
@@ -228,7 +228,7 @@ TEST_CASE("stages of a pipeline take turns: each does its share of the FLOPs a p
     CHECK(four.power < one.power);
 }
 
-TEST_CASE("a KV cache wider than what attention computes in is refused") {
+TEST_CASE("a KV cache wider than the precision of attention is refused") {
     const Bench bench;
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     Run request{.precision = Precision::fp16};
@@ -239,7 +239,7 @@ TEST_CASE("a KV cache wider than what attention computes in is refused") {
     CHECK_NOTHROW(static_cast<void>(completed(request, llama, gpu)));
 }
 
-TEST_CASE("a host that takes a share of the time issues everything in that share, and the prediction says so") {
+TEST_CASE("a CPU that takes a fraction of the time launches everything in that fraction, and the prediction says so") {
     const SoftwareStacks software = load_software(software_dir());
     const Gpu gpu = load_gpu(gpus_dir(), "a100-sxm4-80gb");
     const auto on_host = [&](double time) {

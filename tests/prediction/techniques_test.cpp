@@ -46,7 +46,7 @@ bool noted(const Prediction& p, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a share of tokens is rounded down, but not by what a product of doubles loses") {
+TEST_CASE("a fraction of tokens is rounded down, but not by what a product of doubles loses") {
     CHECK(share_of(0.29, 100) == 29);
     CHECK(share_of(0.299, 100) == 29);
     CHECK(share_of(0.5, 7) == 3);
@@ -65,7 +65,7 @@ TEST_CASE("techniques that are off leave a prediction as it was, to the last bit
     CHECK(plain.notes.empty());
 }
 
-TEST_CASE("a cached prefix spares its share of the prompt, and TTFT falls with it") {
+TEST_CASE("a cached prefix spares its part of the prompt, and TTFT falls with it") {
     const TechniqueBench bench;
     Seconds before{1e9};
     for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.99999}) {

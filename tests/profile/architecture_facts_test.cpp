@@ -46,7 +46,7 @@ TEST_CASE("what shared memory delivers is known of NVIDIA's architectures, half 
                          Contains("shared_memory_bytes_per_clock: out of range; found 0"), Error);
 }
 
-TEST_CASE("an architecture says what its drivers leave of the memory, or takes the share of all others") {
+TEST_CASE("an architecture says what its drivers leave of the memory, or takes the fraction of all others") {
     const auto share = [](const char* architecture, std::optional<ComputeCapability> capability) {
         return load_architecture_facts(gpus_dir(), architecture, capability).usable_memory_fraction.value();
     };
@@ -66,25 +66,25 @@ TEST_CASE("chips may run the kernels of another architecture, which must have a 
     CHECK(kernels_of({12, 0}) == "ada");
     CHECK(kernels_of({10, 0}).empty());
     CHECK_THROWS_WITH_AS(ada_with("pcie_generation", "\n", "pcie_generation = 4\nkernels_of = \"adda\"\n"),
-                         Contains("kernels_of: no such architecture; found 'adda'"), Error);
+                         Contains("kernels_of: unknown architecture; found 'adda'"), Error);
 }
 
-TEST_CASE("an architecture says what its boards lie within, and how much faster sparse inputs are") {
-    const auto with_boards = [](const std::string& line) { return ada_with("boards = {", "\n", line); };
+TEST_CASE("an architecture says what its GPUs lie within, and how much faster sparse inputs are") {
+    const auto with_ranges = [](const std::string& line) { return ada_with("gpu_ranges = {", "\n", line); };
     const std::string rest = ", boost_clock_mhz = [1400, 2800], watts_per_sm = [1, 6], gb_s_per_sm = [4, 14] }\n";
-    const auto boards = with_boards("boards = { sm_count = [18, 144]" + rest).boards;
-    REQUIRE(boards);
-    CHECK(boards->fewest_sms == 18);
-    CHECK(boards->highest_boost_clock.in(mhz) == 2800);
-    CHECK(boards->most_power_per_sm.in(watt) == 6);
-    CHECK(boards->least_bandwidth_per_sm.in(gb_per_s) == 4);
-    CHECK_FALSE(with_boards("").boards);
-    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_count = [144, 18]" + rest), Contains("sm_count: wrong list"), Error);
-    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_count = [18]" + rest), Contains("[lowest, highest]"), Error);
-    CHECK_THROWS_WITH_AS(with_boards("boards = { sm_counts = [18, 144]" + rest), Contains("sm_count"), Error);
-    CHECK(with_boards("").sparse_ratio == 2);
+    const auto ranges = with_ranges("gpu_ranges = { sm_count = [18, 144]" + rest).gpu_ranges;
+    REQUIRE(ranges);
+    CHECK(ranges->fewest_sms == 18);
+    CHECK(ranges->highest_boost_clock.in(mhz) == 2800);
+    CHECK(ranges->most_power_per_sm.in(watt) == 6);
+    CHECK(ranges->least_bandwidth_per_sm.in(gb_per_s) == 4);
+    CHECK_FALSE(with_ranges("").gpu_ranges);
+    CHECK_THROWS_WITH_AS(with_ranges("gpu_ranges = { sm_count = [144, 18]" + rest), Contains("sm_count: wrong list"), Error);
+    CHECK_THROWS_WITH_AS(with_ranges("gpu_ranges = { sm_count = [18]" + rest), Contains("[lowest, highest]"), Error);
+    CHECK_THROWS_WITH_AS(with_ranges("gpu_ranges = { sm_counts = [18, 144]" + rest), Contains("sm_count"), Error);
+    CHECK(with_ranges("").sparse_ratio == 2);
     CHECK(load_architecture_facts(gpus_dir(), "turing", std::nullopt).sparse_ratio == 1);
-    CHECK_THROWS_WITH_AS(with_boards("sparse_ratio = 0.5\n"), Contains("sparse_ratio: out of range"), Error);
+    CHECK_THROWS_WITH_AS(with_ranges("sparse_ratio = 0.5\n"), Contains("sparse_ratio: out of range"), Error);
 }
 
 TEST_CASE("rows that lie far apart have a length and take cycles") {

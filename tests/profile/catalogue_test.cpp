@@ -46,10 +46,10 @@ TEST_CASE("an ambiguous name takes the stated default and names the others") {
 TEST_CASE("an unknown GPU is an error that names the nearest") {
     CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "v1000"), Contains("did you mean v100"), Error);
     CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "rtx-4099"), Contains("rtx-4090"), Error);
-    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), ""), Contains("no GPU is called that"), Error);
-    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "arch"), Contains("no GPU is called that"), Error);
-    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "a100-sxm4-80gb.fit"), Contains("no GPU is called that"), Error);
-    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "software"), Contains("no GPU is called that"), Error);
+    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), ""), Contains("unknown GPU"), Error);
+    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "arch"), Contains("unknown GPU"), Error);
+    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "a100-sxm4-80gb.fit"), Contains("unknown GPU"), Error);
+    CHECK_THROWS_WITH_AS(choose_gpu(gpus_dir(), "software"), Contains("unknown GPU"), Error);
 }
 
 TEST_CASE("a path stands for itself") {
@@ -65,5 +65,5 @@ TEST_CASE("a name that two profiles claim is an error in a catalogue") {
     const auto folder = one.path().parent_path();
     std::ofstream(folder / "two.toml") << profile;
     std::filesystem::copy(gpus_dir() / "arch", folder / "arch", std::filesystem::copy_options::recursive);
-    CHECK_THROWS_WITH_AS(load_gpu_catalogue(folder), Contains("\"card\" already stands for one"), Error);
+    CHECK_THROWS_WITH_AS(load_gpu_catalogue(folder), Contains("\"card\" is already the name of one"), Error);
 }

@@ -61,7 +61,7 @@ TEST_CASE("a minimal profile loads, and what it does not say is derived from its
     CHECK(check_gpu_profile(gpu).empty());
 }
 
-TEST_CASE("idle power that a profile does not state is a share of TDP, and what its memory draws") {
+TEST_CASE("idle power that a profile does not state is a fraction of TDP, and what its memory draws") {
     const std::string power = minimal + "[power]\ntdp_watts = 300\n";
     // 0.1 of 300 W, and 0.005 W for each of 2039 GB/s.
     const GpuProfile hbm = load(power + "[memory]\ntype = \"HBM2e\"\n");
@@ -92,11 +92,11 @@ TEST_CASE("a minimal profile may say which peak it gives") {
     CHECK_FALSE(is_assumed(gpu, "compute.fp32_tflops"));
 }
 
-TEST_CASE("a minimal profile of an architecture without matrix units gives its fp32 peak") {
+TEST_CASE("a minimal profile of an architecture without tensor cores gives its fp32 peak") {
     const GpuProfile gpu = load(with(with(with(with(minimal, "\"ampere\"", "\"Pascal\""), "312", "11.34"), "80", "11"), "2039", "484"));
     CHECK(gpu.vector_peak[index(Precision::fp32)]->in(tflops) == rel(11.34, 1e-12));
     CHECK(gpu.math_unit(Precision::fp16) == MathUnit::simt);
-    // Compute capability 6.1 has fp16 CUDA cores at 1/64 of fp32: products are done in fp32 instead.
+    // Compute capability 6.1 has fp16 CUDA cores at 1/64 of fp32: GEMMs are done in fp32 instead.
     CHECK(gpu.matmul_peak(Precision::fp16)->in(tflops) == rel(11.34, 1e-12));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(with(minimal, "compute_tflops = 312", "")), Contains("neither fp32_tflops nor sm_count"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[memory]\ncapacity_gb = 80\n"), Contains("given twice"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nbase_clock_mhz = 2000\nboost_clock_mhz = 1000\n"),
-                         Contains("base clock above boost clock"), Error);
+                         Contains("the base clock exceeds the boost clock"), Error);
     const std::string boost = minimal + "[compute]\nboost_clock_mhz = 1700\n", measured = "sustained_clock_source = \"a review\"\n";
     CHECK_THROWS_WITH_AS(load(boost + "sustained_clock_mhz = 1800\n"), Contains("compute.sustained_clock_source"), Error);
     CHECK_THROWS_WITH_AS(load(boost + measured), Contains("source of a clock that is not given"), Error);
@@ -189,13 +189,13 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
     CHECK_THROWS_WITH_AS(load(memory + "delivered_fraction = 1.2\n"), Contains("memory.delivered_fraction: out of range; found 1.2"),
                          Error);
     CHECK_THROWS_WITH_AS(load(memory + "type = \"HBM3\"\ninline_ecc = true\n"),
-                         Contains("memory.inline_ecc: HBM3 keeps check bits apart from data; found true"), Error);
+                         Contains("memory.inline_ecc: HBM3 stores ECC bits outside data memory; found true"), Error);
     CHECK_THROWS_WITH_AS(load(memory + "inline_ecc = 1\n"), Contains("memory.inline_ecc: wrong type"), Error);
     const std::string links = minimal + "[interconnect]\n";
     CHECK(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 2\n").over_nvlink(2));
     CHECK_FALSE(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 2\n").over_nvlink(3));
     CHECK_THROWS_WITH_AS(load(links + "nvlink_gb_s = 600\nnvlink_gpus = 1\n"), Contains("interconnect.nvlink_gpus: out of range"), Error);
-    CHECK_THROWS_WITH_AS(load(links + "nvlink_gpus = 2\n"), Contains("interconnect.nvlink_gpus: is of bridges"), Error);
+    CHECK_THROWS_WITH_AS(load(links + "nvlink_gpus = 2\n"), Contains("interconnect.nvlink_gpus: applies to NVLink bridges"), Error);
     CHECK_THROWS_WITH_AS(load(links + "nvlink_gb_s = 600\nnvlink_switch = true\nnvlink_gpus = 2\n"), Contains("no nvlink_switch"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[compute]\nprocess_nm = 0\n"), Contains("compute.process_nm"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "[[price]]\nkind = \"spot\"\nusd = 1\nsource = \"x\"\n"), Contains("unknown kind of price"), Error);
@@ -207,10 +207,10 @@ TEST_CASE("bad profiles are refused with file, line, key, what was found and wha
 
 TEST_CASE("a profile may not claim arithmetic that its compute capability does not have") {
     const std::string volta = with(minimal, "\"ampere\"", "\"volta\"") + "compute_capability = \"7.0\"\n[compute]\n";
-    CHECK_THROWS_WITH_AS(load(volta + "bf16_tensor_tflops = 125\n"), Contains("compute capability 7.0 has no bf16 matrix units"), Error);
+    CHECK_THROWS_WITH_AS(load(volta + "bf16_tensor_tflops = 125\n"), Contains("compute capability 7.0 has no bf16 tensor cores"), Error);
     CHECK_THROWS_WITH_AS(load(volta + "fp8_tensor_tflops = 250\n"), Contains("compute.fp8_tensor_tflops"), Error);
     CHECK_THROWS_WITH_AS(load(minimal + "compute_capability = \"8.9\"\n"), Contains("expected one of 8.0, 8.6, 8.7"), Error);
-    CHECK_THROWS_WITH_AS(load(minimal + "compute_capability = \"eight\"\n"), Contains("not a compute capability"), Error);
+    CHECK_THROWS_WITH_AS(load(minimal + "compute_capability = \"eight\"\n"), Contains("invalid compute capability"), Error);
 }
 
 TEST_CASE("precision support follows compute capability") {
@@ -243,7 +243,7 @@ TEST_CASE("an unsupported precision is an error that says what the GPU has and o
     CHECK_THROWS_WITH_AS(require_precision(p100, Precision::int8), Contains("the nearest it has is fp16"), Error);
 }
 
-TEST_CASE("GeForce matrix units run at half rate with the fp32 accumulation that frameworks use") {
+TEST_CASE("GeForce tensor cores run at half rate with the fp32 accumulation that frameworks use") {
     const auto gpu = load_gpu_profile(gpus_dir() / "rtx-4090.toml");
     // Ada whitepaper: 330.3 TFLOPS with fp16 accumulation, 165.2 with fp32; fp8 660.6 and 330.3; int8 is not affected.
     CHECK(gpu.matmul_peak(Precision::fp16)->in(tflops) == rel(165.2, 1e-3));
@@ -303,7 +303,7 @@ TEST_CASE("a misspelt required key of a profile is named with its line") {
     CHECK(message(full).find("my-card.toml:6: memory.bandwith_gb_s: unknown key") != std::string::npos);
 }
 
-TEST_CASE("a GPU has lanes, and the matrix units that some format runs on") {
+TEST_CASE("a GPU has CUDA cores, and the tensor cores that some format runs on") {
     GpuProfile gpu;
     gpu.vector_peak[index(Precision::fp32)] = 10 * tflops;
     CHECK(gpu.has_unit(MathUnit::simt));

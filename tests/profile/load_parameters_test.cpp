@@ -127,7 +127,7 @@ TEST_CASE("parameter files are read strictly") {
 TEST_CASE("a fit cannot set a peak") {
     ParameterFolder folder;
     folder.write("fits/card.fit.toml", "[compute]\nfp32_tflops = 40\n");
-    CHECK_THROWS_WITH_AS(folder.load(), Contains("a fact of the data sheet cannot be set here"), Error);
+    CHECK_THROWS_WITH_AS(folder.load(), Contains("data-sheet values cannot be set here"), Error);
 }
 
 TEST_CASE("what a fit reports of its accuracy changes nothing, and lines after it keep their numbers") {
@@ -162,7 +162,7 @@ TEST_CASE("fits of kernel families are read where they are wanted") {
     CHECK(only({}).empty());
 }
 
-TEST_CASE("a family's fit to all GPUs together holds where neither the GPU nor its architecture has one, on boards of NVIDIA") {
+TEST_CASE("a family's fit to all GPUs applies where neither the GPU nor its architecture has one, on GPUs of NVIDIA") {
     ParameterFolder folder;
     for (const char* of : {"_default", "ada"}) std::filesystem::create_directory(folder.path() / "fits" / "arch" / of);
     const auto fraction = [&] { return parameter_specs()[parameter_index(key)].get(folder.load().families.at(0).values); };

@@ -74,8 +74,8 @@ TEST_CASE("GPUs of one copy have to fit into one machine") {
           Parallelism{.tensor = 2, .data = 4, .expert = 8}, Parallelism{.tensor = 4, .data = 64, .expert = 4}})
         CHECK(machine_refusal(p, gpu).empty());
     const std::string wide = machine_refusal({.tensor = 64}, gpu);
-    for (const char* part :
-         {"parallel.tensor: ", "found 64", "one machine holds 8 Toy", "no network between machines", "use `parallel.tensor` 8 or fewer"})
+    for (const char* part : {"parallel.tensor: ", "found 64", "one machine has 8 Toy", "does not model networks between machines",
+                             "use `parallel.tensor` 8 or fewer"})
         CHECK(contains(wide, part));
     // 4 x 4 GPUs of a copy: 2 stages of 4 fit.
     const std::string deep = machine_refusal({.tensor = 4, .pipeline = 4}, gpu);
@@ -122,7 +122,7 @@ TEST_CASE("how PCIe joins the GPUs of a machine has a source, or is assumed to b
     };
     const std::string slip = refusal("pcie = \"swich\"\n"), linked = refusal("nvlink_gb_s = 600\npcie = \"switch\"\n");
     for (const char* part : {"interconnect.pcie", "found swich", "host or switch", "did you mean switch"}) CHECK(contains(slip, part));
-    CHECK(contains(linked, "NVLink joins all GPUs"));
+    CHECK(contains(linked, "NVLink connects all GPUs"));
     CHECK(contains(refusal("pcie_source = \"a manual\"\n"), "interconnect.pcie"));
     for (const GpuProfile& gpu : load_gpu_catalogue(gpus_dir())) {
         CAPTURE(gpu.id);

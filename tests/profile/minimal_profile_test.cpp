@@ -34,7 +34,7 @@ const PeakReading fp16{"fp16", Precision::fp16}, fp16_accumulate{"fp16 accumulat
 
 /// A profile of five lines, with `more` after them.
 std::string five_lines(const std::string& architecture, double gigabytes, double bandwidth, double peak, const std::string& more = {}) {
-    return fmt::format("name = \"A board\"\narchitecture = \"{}\"\nmemory_gb = {}\nmemory_bandwidth_gbps = {}\ncompute_tflops = {}\n{}",
+    return fmt::format("name = \"A GPU\"\narchitecture = \"{}\"\nmemory_gb = {}\nmemory_bandwidth_gbps = {}\ncompute_tflops = {}\n{}",
                        architecture, gigabytes, bandwidth, peak, more);
 }
 
@@ -73,13 +73,13 @@ std::vector<std::string> wrong_peaks(const GpuProfile& derived, const GpuProfile
     return wrong;
 }
 
-std::vector<GpuProfile> boards_of_nvidia_and_amd() {
-    std::vector<GpuProfile> boards = load_gpu_catalogue(gpus_dir());
-    std::erase_if(boards, [](const GpuProfile& gpu) { return (gpu.vendor != "NVIDIA" && gpu.vendor != "AMD") || !gpu.capacity; });
-    return boards;
+std::vector<GpuProfile> gpus_of_nvidia_and_amd() {
+    std::vector<GpuProfile> ranges = load_gpu_catalogue(gpus_dir());
+    std::erase_if(ranges, [](const GpuProfile& gpu) { return (gpu.vendor != "NVIDIA" && gpu.vendor != "AMD") || !gpu.capacity; });
+    return ranges;
 }
 
-/// How five lines of a shipped board came out.
+/// How five lines of a shipped GPU came out.
 struct Outcome {
     int derived = 0, right = 0, asked = 0;
     std::string wrong;
@@ -108,7 +108,7 @@ std::optional<GpuProfile> derive_and_compare(const GpuProfile& full, FlopsPerSec
 
 }  // namespace
 
-TEST_CASE("five lines of a GeForce board that is not known have its SMs, power and all peaks") {
+TEST_CASE("five lines of a GeForce GPU that is not known have its SMs, power and all peaks") {
     // RTX 4070 SUPER: 56 SMs at 2475 MHz, 220 W. fp16 with fp32 accumulation: 56 x 512 FLOPs x 2.475 GHz = 71; fp32: 56 x 256 x 2.475
     // = 35.5.
     const FolderWithout folder({"rtx-4070-super"});
@@ -134,13 +134,13 @@ TEST_CASE("five lines of a GeForce board that is not known have its SMs, power a
     CHECK(assumption(from_fp32, "compute_precision")->value == "fp32");
 }
 
-TEST_CASE("five lines of each shipped NVIDIA and AMD board give its SM count and peaks, whichever peak its vendor heads the sheet with") {
-    const auto boards = boards_of_nvidia_and_amd();
-    CHECK(boards.size() > 60);
+TEST_CASE("five lines of each shipped NVIDIA and AMD GPU give its SM count and peaks, whichever peak its vendor heads the sheet with") {
+    const auto ranges = gpus_of_nvidia_and_amd();
+    CHECK(ranges.size() > 60);
     for (const PeakReading& reading : {fp16, fp32, fp16_accumulate, sparse}) {
         Outcome outcome;
         int tried = 0;
-        for (const GpuProfile& full : boards) {
+        for (const GpuProfile& full : ranges) {
             // Pascal's and Maxwell's fp16 rate on CUDA cores heads no sheet but that of the P100.
             const bool has_tensor = full.tensor_peak[index(Precision::fp16)].has_value();
             const auto peak = peak_of(full, reading);
@@ -156,13 +156,13 @@ TEST_CASE("five lines of each shipped NVIDIA and AMD board give its SM count and
     }
 }
 
-TEST_CASE("five lines of a board that is not known are read right, or the reading is asked for") {
-    const auto boards = boards_of_nvidia_and_amd();
+TEST_CASE("five lines of a GPU that is not known are read right, or the reading is asked for") {
+    const auto ranges = gpus_of_nvidia_and_amd();
     Outcome outcome;
     int covered = 0;
-    for (const GpuProfile& full : boards) {
-        // Nothing is known of a compute capability whose only board is left out.
-        const auto capability = std::count_if(boards.begin(), boards.end(), [&](const GpuProfile& b) {
+    for (const GpuProfile& full : ranges) {
+        // Nothing is known of a compute capability whose only GPU is left out.
+        const auto capability = std::count_if(ranges.begin(), ranges.end(), [&](const GpuProfile& b) {
             return b.architecture == full.architecture && b.compute_capability == full.compute_capability;
         });
         if (full.compute_capability && capability < 2) continue;
@@ -178,13 +178,13 @@ TEST_CASE("five lines of a board that is not known are read right, or the readin
     CAPTURE(outcome.wrong);
     CAPTURE(outcome.asked);
     CHECK(outcome.derived > outcome.asked);
-    // Left are boards unlike all others of their class (H20, L4, Orin), and H100 and H800, which differ in fp64 only.
+    // Left are GPUs unlike all others of their class (H20, L4, Orin), and H100 and H800, which differ in fp64 only.
     CHECK(outcome.right >= 0.85 * outcome.derived);
     CHECK(outcome.right + outcome.asked >= 0.9 * (outcome.derived + outcome.asked));
     CHECK(covered >= 0.85 * outcome.right);
 }
 
-TEST_CASE("without known boards, SM counts and bandwidth of the architecture's boards tell fp32 from fp16") {
+TEST_CASE("without known GPUs, SM counts and bandwidth of the architecture's GPUs tell fp32 from fp16") {
     // MI100: 120 compute units, 23.1 TFLOPS in fp32, 184.6 in fp16.
     const FolderWithout folder({"mi100"});
     CHECK(load_text(five_lines("cdna", 32, 1228.8, 23.1), folder.path()).sm_count == 120);
@@ -195,7 +195,8 @@ TEST_CASE("when two readings fit, the error names both and the keys that settle 
     // 24 GB and 600 GB/s at 70 TFLOPS without the A10G, whose sheet says 70 for half of what its SMs would do.
     const FolderWithout folder({"a10g"});
     const auto load = [&](const std::string& more) { return load_text(five_lines("ampere", 24, 600, 70, more), folder.path()); };
-    CHECK_THROWS_WITH_AS(load(""), Contains("a-board.toml:5: compute_tflops: two readings of 70 fit known boards about equally"), Error);
+    CHECK_THROWS_WITH_AS(load(""), Contains("a-board.toml:5: compute_tflops: 70 has two readings that fit known GPUs about equally well"),
+                         Error);
     CHECK_THROWS_WITH_AS(load(""), Contains("compute.sm_count"), Error);
     CHECK_THROWS_WITH_AS(load(""), Contains("fp16, dense, fp32 accumulation ("), Error);
     // 80 SMs at half rate of 1024 FLOPs: 1.71 GHz.
@@ -214,10 +215,10 @@ TEST_CASE("a profile says whether fp32 accumulation runs at half rate") {
     CHECK_THROWS_WITH_AS(load("consumer = 1\n"), Contains("consumer: wrong type"), Error);
     const std::string full =
         "name = \"A\"\narchitecture = \"ada\"\nmemory_bandwidth_gbps = 504\nconsumer = true\n[compute]\nfp32_tflops = 30\n";
-    CHECK_THROWS_WITH_AS(load_text(full), Contains("consumer: says how compute_tflops accumulates, which is missing"), Error);
+    CHECK_THROWS_WITH_AS(load_text(full), Contains("consumer: needs compute_tflops, which is missing"), Error);
 }
 
-TEST_CASE("a stated precision is the dense peak, on boards without tensor cores too") {
+TEST_CASE("a stated precision is the dense peak, on GPUs without tensor cores too") {
     const GpuProfile a100 = load_text(five_lines("ampere", 80, 2039, 156, "compute_precision = \"tf32\"\n"));
     CHECK(a100.sm_count == 108);
     CHECK(a100.tensor_peak[index(Precision::fp16)]->in(tflops) == rel(312, 0.01));
@@ -226,16 +227,16 @@ TEST_CASE("a stated precision is the dense peak, on boards without tensor cores 
     CHECK(gtx.math_unit(Precision::fp16) == MathUnit::simt);
 }
 
-TEST_CASE("a peak that fits no known board is taken for the dense fp16 one, and gpu check finds what does not fit") {
+TEST_CASE("a peak that fits no known GPU is taken for the dense fp16 one, and gpu check finds what does not fit") {
     const GpuProfile gpu = load_text(five_lines("ada", 24, 1008, 10'000));
     REQUIRE(assumption(gpu, "compute_precision") != nullptr);
-    CHECK(assumption(gpu, "compute_precision")->reason.find("no reading of it fits known boards of ada") != std::string::npos);
+    CHECK(assumption(gpu, "compute_precision")->reason.find("no reading of it fits known ada GPUs") != std::string::npos);
     CHECK(assumption(gpu, "compute.fp32_tflops")->relative_error.value() == 1);
     const auto findings = check_gpu_profile(gpu);
     CHECK(std::any_of(findings.begin(), findings.end(), [](const ProfileFinding& f) { return f.key == "sm_count"; }));
 }
 
-TEST_CASE("a smaller architecture folder without boards derives from the architecture alone") {
+TEST_CASE("a smaller architecture folder without GPUs derives from the architecture alone") {
     const TemporaryFile readme("readme", "architectures for a test");
     const fs::path folder = readme.path().parent_path();
     fs::create_symlink(gpus_dir() / "arch", folder / "arch");
@@ -253,7 +254,7 @@ TEST_CASE("gpu check finds SM counts, power, clocks and bandwidth that no board 
         return found;
     };
     CHECK(keys("sm_count = 56\nboost_clock_mhz = 2475\n", "tdp_watts = 220\n").empty());
-    // What was derived for an RTX 4070 SUPER by full rate: 504 GB/s over 28 SMs are 18 GB/s each, of boards 4 to 14.
+    // What was derived for an RTX 4070 SUPER by full rate: 504 GB/s over 28 SMs are 18 GB/s each, of GPUs 4 to 14.
     CHECK(keys("sm_count = 28\nboost_clock_mhz = 2475\n", "tdp_watts = 89\n") == std::vector<std::string>{"bandwidth_gb_s"});
     CHECK(keys("sm_count = 56\nboost_clock_mhz = 2475\n", "tdp_watts = 30\n") == std::vector<std::string>{"tdp_watts", "tdp_watts"});
     CHECK(keys("sm_count = 56\nboost_clock_mhz = 4475\n", "tdp_watts = 220\n") == std::vector<std::string>{"boost_clock_mhz"});
@@ -266,17 +267,18 @@ TEST_CASE("clocks in another unit, or in the wrong order, are refused at their o
                          Contains("a-board.toml:8: compute.boost_clock_mhz: out of range; found 2.475 MHz; expected 100 to 20000 MHz"),
                          Error);
     CHECK_THROWS_WITH_AS(load("boost_clock_mhz = 2.475\n"), Contains("2.475 GHz is written 2475"), Error);
-    CHECK_THROWS_WITH_AS(load("base_clock_mhz = 2475\nboost_clock_mhz = 1980\n"),
-                         Contains("compute.base_clock_mhz: base clock above boost clock; found 2475 MHz; expected at most boost_clock_mhz, "
-                                  "which is 1980 MHz"),
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        load("base_clock_mhz = 2475\nboost_clock_mhz = 1980\n"),
+        Contains("compute.base_clock_mhz: the base clock exceeds the boost clock; found 2475 MHz; expected at most boost_clock_mhz, "
+                 "which is 1980 MHz"),
+        Error);
 }
 
-TEST_CASE("expectations from few boards are wider than those from many") {
+TEST_CASE("expectations from few GPUs are wider than those from many") {
     // ln 2 and ln 8 average to ln 4.
     CHECK(expected_after({2, 8}, 0.1).typical() == rel(4, 1e-12));
     const LogNormal one = expected_after({4}, 0.3), many = expected_after(std::vector<double>(50, 4.0), 0.3);
-    // One value: variance of usual boards, twice: of the value and of the next one.
+    // One value: variance of usual GPUs, twice: of the value and of the next one.
     CHECK(one.deviation == rel(0.3 * std::sqrt(2), 1e-12));
     CHECK(many.deviation < 0.1);
     CHECK(one.relative_error() == rel(std::exp(1.645 * one.deviation) - 1, 1e-12));

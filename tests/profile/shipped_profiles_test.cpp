@@ -64,14 +64,14 @@ TEST_CASE("programs can allocate what CUDA, HIP and Metal report, and a device w
     CHECK_FALSE(load_gpu(gpus_dir(), "xeon-8480").profile.usable_memory());
 }
 
-TEST_CASE("a board computes in the number formats that its chip has, and in no other") {
+TEST_CASE("a GPU computes in the number formats that its chip has, and in no other") {
     using enum Precision;
     struct Formats {
         const char* id;
         std::vector<Precision> has, lacks;
     };
     // CUDA C++ Programming Guide, arithmetic by compute capability; data sheets of the others
-    const Formats boards[] = {{"m40", {fp32, fp64}, {fp16, bf16, int8}},
+    const Formats ranges[] = {{"m40", {fp32, fp64}, {fp16, bf16, int8}},
                               {"gtx-1060", {fp32, fp16, int8}, {bf16, tf32, fp8}},
                               {"p40", {fp32, fp16, int8}, {bf16, tf32, fp8}},
                               {"rtx-2070", {fp16, int8, int4}, {bf16, tf32, fp8}},
@@ -88,21 +88,21 @@ TEST_CASE("a board computes in the number formats that its chip has, and in no o
                               {"gaudi3", {bf16, fp16, tf32, fp8}, {fp64, fp4}},
                               {"m4-pro", {fp32, fp16}, {fp64, fp8, int8}},
                               {"tpu-v6e", {bf16, int8}, {fp64, fp16, fp8, fp4}}};
-    for (const Formats& board : boards) {
-        CAPTURE(std::string(board.id));
-        const GpuProfile gpu = load_gpu(gpus_dir(), board.id).profile;
-        for (const Precision p : board.has) {
+    for (const Formats& known : ranges) {
+        CAPTURE(std::string(known.id));
+        const GpuProfile gpu = load_gpu(gpus_dir(), known.id).profile;
+        for (const Precision p : known.has) {
             CAPTURE(name(p));
             CHECK(gpu.supports(p));
         }
-        for (const Precision p : board.lacks) {
+        for (const Precision p : known.lacks) {
             CAPTURE(name(p));
             CHECK_FALSE(gpu.supports(p));
         }
     }
 }
 
-TEST_CASE("consumer boards of Pascal have token fp16 units, and multiply 16-bit operands in fp32") {
+TEST_CASE("consumer GPUs of Pascal have token fp16 units, and multiply 16-bit operands in fp32") {
     for (const char* id : {"gtx-1060", "gtx-1070", "p40"}) {
         CAPTURE(std::string(id));
         const GpuProfile gpu = load_gpu(gpus_dir(), id).profile;
@@ -111,7 +111,7 @@ TEST_CASE("consumer boards of Pascal have token fp16 units, and multiply 16-bit 
     }
 }
 
-TEST_CASE("a board is no weaker than the next lower one of its series") {
+TEST_CASE("a GPU is no weaker than the next lower one of its series") {
     const std::vector<const char*> series[] = {{"gtx-1060", "gtx-1070", "gtx-1080-ti"},
                                                {"rtx-2060", "rtx-2070", "rtx-2080-ti"},
                                                {"rtx-3050", "rtx-3060", "rtx-3060-ti", "rtx-3070", "rtx-3080", "rtx-3080-ti", "rtx-3090"},
@@ -125,10 +125,10 @@ TEST_CASE("a board is no weaker than the next lower one of its series") {
                                                {"m4-pro", "m4-max"},
                                                {"m3-max", "m3-ultra"},
                                                {"tpu-v5e", "tpu-v6e"}};
-    for (const auto& boards : series) {
-        for (std::size_t i = 1; i < boards.size(); ++i) {
-            CAPTURE(std::string(boards[i]));
-            const GpuProfile lower = load_gpu(gpus_dir(), boards[i - 1]).profile, upper = load_gpu(gpus_dir(), boards[i]).profile;
+    for (const auto& ranges : series) {
+        for (std::size_t i = 1; i < ranges.size(); ++i) {
+            CAPTURE(std::string(ranges[i]));
+            const GpuProfile lower = load_gpu(gpus_dir(), ranges[i - 1]).profile, upper = load_gpu(gpus_dir(), ranges[i]).profile;
             const Precision p = lower.supports(Precision::bf16) ? Precision::bf16 : Precision::fp16;
             CHECK(upper.matmul_peak(p)->value >= lower.matmul_peak(p)->value);
             CHECK(upper.bandwidth.value >= lower.bandwidth.value);

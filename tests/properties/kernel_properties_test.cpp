@@ -138,7 +138,7 @@ std::vector<Gpu> some_gpus() {
 
 }  // namespace
 
-TEST_CASE("no prediction is faster than the data-sheet roofline at the clock that boards hold, on any GPU") {
+TEST_CASE("no prediction is faster than the data-sheet roofline at the sustained clock, on any GPU") {
     Shapes shapes;
     for (Gpu gpu : all_gpus()) {
         for (const Precision p : {Precision::fp32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
@@ -161,7 +161,7 @@ TEST_CASE("no prediction is faster than the data-sheet roofline at the clock tha
 }
 
 // Alignment is a property of single sizes, not of their order: the sweeps step by whole 16-byte rows.
-TEST_CASE("matrix products never get faster by growing") {
+TEST_CASE("GEMMs never get faster by growing") {
     Shapes shapes;
     for (Gpu& gpu : some_gpus()) {
         for (int round = 0; round < 20; ++round) {
@@ -203,7 +203,7 @@ TEST_CASE("linear layers never get faster by growing where far rows are slow") {
     }
 }
 
-// A single row is a vector's product on some GPUs, which needs no whole vectors.
+// A single row is a vector's GEMM on some GPUs, which needs no whole vectors.
 TEST_CASE("misaligned rows are never faster than the aligned ones that hold them") {
     Shapes shapes;
     for (const Gpu& gpu : all_gpus()) {

@@ -55,7 +55,7 @@ TEST_CASE("no interval of a decode step reaches below the time that its weights 
 }
 
 TEST_CASE("one sequence more never doubles a decode step") {
-    // Any library can compute a row of a product with the kernel that it has for one row, so that b + 1 rows take at most (b + 1) / b of
+    // Any library can compute a row of a GEMM with the kernel that it has for one row, so that b + 1 rows take at most (b + 1) / b of
     // the time of b, and at most twice that of one. Attention reads a cache more, and nothing else grows faster than the batch.
     constexpr double most = 2;
     const SoftwareStacks software = load_software(test::software_dir());

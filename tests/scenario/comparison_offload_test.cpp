@@ -76,7 +76,7 @@ TEST_CASE("8-bit weights that fit are taken before a crawl over PCIe, and the re
     CHECK(best.says("the items/s of fp16 with"));
 }
 
-TEST_CASE("where copies hide behind the products of a long prompt, offloading keeps the 16 bits") {
+TEST_CASE("where copies hide behind the GEMMs of a long prompt, offloading keeps the 16 bits") {
     ComparisonRequest request;
     request.run.prompt_tokens = 16384;
     request.run.generate_tokens = 1;
@@ -94,7 +94,7 @@ TEST_CASE("what fits the GPU whole is left there") {
     }
 }
 
-TEST_CASE("a share of offloaded weights that the user gave is left alone") {
+TEST_CASE("a fraction of offloaded weights that the user gave is left alone") {
     ComparisonRequest request = sixteen_bits();
     request.run.techniques.offload = 0.5;
     request.offload_fixed = true;

@@ -32,7 +32,7 @@ struct EngineBench {
     }
 };
 
-const EngineSettings h100_at_95{.fraction = 0.95, .max_tokens = {}, .max_sequences = {}, .context = 8192, .board = 79.19 * gib};
+const EngineSettings h100_at_95{.fraction = 0.95, .max_tokens = {}, .max_sequences = {}, .context = 8192, .gpu_memory = 79.19 * gib};
 
 }  // namespace
 
@@ -108,7 +108,7 @@ TEST_CASE("tables of rotations grow with a linear scale of positions") {
 
 TEST_CASE("each engine's fraction is of what the engine says") {
     const EngineBench bench;
-    const EngineSettings half{.fraction = 0.5, .max_tokens = {}, .max_sequences = {}, .context = 8192, .board = 79 * gib};
+    const EngineSettings half{.fraction = 0.5, .max_tokens = {}, .max_sequences = {}, .context = 8192, .gpu_memory = 79 * gib};
     const EngineMemoryReport vllm = bench.of("llama-3.1-8b", "vllm 0.19", half), sglang = bench.of("llama-3.1-8b", "sglang", half),
                              trt = bench.of("llama-3.1-8b", "tensorrt-llm", half);
     CHECK((vllm.weights + vllm.activations + vllm.framework + vllm.cache).in(gib) == rel(39.5, 1e-9));
@@ -119,9 +119,9 @@ TEST_CASE("each engine's fraction is of what the engine says") {
 TEST_CASE("SGLang's default fraction leaves what its documentation reserves") {
     // 80 GB: at least 10 GiB. RTX 3090, 24 GB: 512 + 1.5 × 2,048 + 2 × 24 + 128 MiB.
     const EngineBench bench;
-    const EngineMemoryReport large = bench.of("llama-3.1-8b", "sglang", {.board = 79 * gib});
+    const EngineMemoryReport large = bench.of("llama-3.1-8b", "sglang", {.gpu_memory = 79 * gib});
     CHECK(large.fraction == rel(1 - (512 + 1.5 * 8192 + 2 * 256 + 128) / 1024 / 79, 1e-9));
-    const EngineMemoryReport small = bench.of("llama-3.2-3b", "sglang", {.board = 23.6 * gib}, {}, "rtx-3090");
+    const EngineMemoryReport small = bench.of("llama-3.2-3b", "sglang", {.gpu_memory = 23.6 * gib}, {}, "rtx-3090");
     CHECK(small.fraction == rel(1 - (512 + 1.5 * 2048 + 2 * 24 + 128) / 1024 / 23.6, 1e-9));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("llama.cpp allocates the context that it is asked for, and none beyond
     const EngineMemoryReport free = bench.of("llama-3.1-8b", "llama.cpp", {}, run, "rtx-4090");
     CHECK(free.context == free.largest_context);
     CHECK(free.cache > asked.cache);
-    CHECK(free.weights + free.activations + free.framework + free.cache <= free.board);
+    CHECK(free.weights + free.activations + free.framework + free.cache <= free.gpu_memory);
 }
 
 TEST_CASE("more memory, a larger fraction and smaller steps never leave a smaller cache") {
@@ -154,6 +154,6 @@ TEST_CASE("what an engine cannot be asked is refused with the field that says it
     const EngineBench bench;
     CHECK(bench.refusal("llama-3.1-8b", "llama.cpp", {.fraction = 0.9}).find("memory_fraction") != std::string::npos);
     CHECK(bench.refusal("llama-3.1-8b", "vllm", {.context = 200'000}).find("at most 131072") != std::string::npos);
-    CHECK(bench.refusal("resnet50", "vllm").find("no language model") != std::string::npos);
-    CHECK(bench.refusal("llama-3.1-8b", "exllama").find("not described") != std::string::npos);
+    CHECK(bench.refusal("resnet50", "vllm").find("not a language model") != std::string::npos);
+    CHECK(bench.refusal("llama-3.1-8b", "exllama").find("is not known") != std::string::npos);
 }

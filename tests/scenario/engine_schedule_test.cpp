@@ -1,4 +1,4 @@
-// How engines form steps: the options that differ from one to another, and what the host adds to passes over prompts.
+// How engines form steps: the options that differ from one to another, and what the CPU adds to passes over prompts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST_CASE("settings replace an engine's options one by one, and a step keeps roo
     CHECK(with(engine, settings).max_tokens == 9000);
 }
 
-TEST_CASE("whole prompts beside decodes wait until a step has room for all of them") {
+TEST_CASE("whole prompts in mixed steps wait until a step has room for all of them") {
     const ServingEngine engine = constant_engine({.max_tokens = 8, .chunked = false}, 100);
     // A's prompt [0, 1]. B's 8 tokens do not fit beside A's decode, but no prompt is before it: it goes with it. C waits for the step
     // after.
@@ -69,8 +69,8 @@ TEST_CASE("a scheduler that looks for requests now and then lets them wait, but 
     CHECK(simulated(engine, {{0 * s, 2, 10}, {1.5 * s, 2, 1}}).times[1].started.in(s) == rel(2, step_tolerance));
 }
 
-TEST_CASE("prompts wait beside decodes for others to join them, until there are enough or they waited long enough") {
-    const ServingEngine engine = constant_engine({.max_tokens = 10, .wait_steps = 3, .wait_share = 0.6}, 100);
+TEST_CASE("prompts wait during decodes for others to join them, until there are enough or they waited long enough") {
+    const ServingEngine engine = constant_engine({.max_tokens = 10, .wait_steps = 3, .wait_fraction = 0.6}, 100);
     const ServingRun alone = simulated(engine, {{0 * s, 2, 10}, {0.5 * s, 2, 1}});
     CHECK(alone.times[1].started.in(s) == rel(4, step_tolerance));  // steps [1, 4] are held back
     const ServingRun joined = simulated(engine, {{0 * s, 2, 10}, {0.5 * s, 2, 1}, {1.5 * s, 4, 1}});
@@ -93,7 +93,7 @@ TEST_CASE("requests of one moment reach the scheduler apart, those of long promp
     CHECK(late < 200);
 }
 
-TEST_CASE("no step with prompts is shorter than the host takes to launch its kernels, where decodes alone are captured") {
+TEST_CASE("no step with prompts is shorter than the CPU takes to launch its kernels, where decodes alone are captured") {
     const StepModel model = deepseek_under("sglang 0.5.9");
     REQUIRE(model.prompt_floor > 50 * ms);
     const StepMix one{.prompts = 1, .prompt_tokens = 16}, long_one{.prompts = 1, .prompt_tokens = 8000};

@@ -89,7 +89,7 @@ TEST_CASE("scenario: models on one device share its memory, equal ones their wei
     CHECK(large.devices[0].fits() == false);
     CHECK_FALSE(large.runs());
     REQUIRE(obstacles(large).size() == 1);
-    CHECK(contains(obstacles(large)[0], "rtx-4090 does not hold its models: 14"));
+    CHECK(contains(obstacles(large)[0], "the models do not fit rtx-4090: 14"));
     CHECK(contains(large.remedies.at(0), "stage l: "));
     CHECK(one.runs());
     CHECK(obstacles(one).empty());
@@ -175,7 +175,7 @@ TEST_CASE("scenario: what a pipeline gets wrong is named by key, line and stage"
     CHECK(contains(refusal("[[stag]]\nname = \"a\"\n"), "did you mean stage"));
     CHECK(contains(refusal(known("a", 1, "latncy = 1")), "latncy"));
     CHECK(contains(refusal("[[stage]]\nname = \"a\"\nlatency_m = 1\nsource = \"x\"\n"), "latency_ms"));
-    CHECK(contains(refusal(known("a", 1) + known("a", 1)), "names of their own"));
+    CHECK(contains(refusal(known("a", 1) + known("a", 1)), "the same name"));
     CHECK(contains(refusal(known("a", 0)), "latency_ms"));
     CHECK(contains(refusal(known("a", -1)), "latency_ms"));
     CHECK(contains(refusal("[[stage]]\nname = \"a\"\nlatency_ms = nan\nsource = \"x\"\n"), "latency_ms"));

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "roofcast/recommendation.hpp"
-#include "scenario/way_under_load.hpp"
+#include "scenario/copies_under_load.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
 
@@ -27,7 +27,7 @@ struct LoadFixture {
         request.load.requests = 1000;
     }
     [[nodiscard]] Recommendation recommended() const { return recommend(workload, contestants, request, software); }
-    [[nodiscard]] WayUnderLoad way(std::size_t gpu, std::int64_t tensor = 1) const {
+    [[nodiscard]] CopiesUnderLoad settings(std::size_t gpu, std::int64_t tensor = 1) const {
         const CopySettings settings{.format = {Precision::bf16, {}, Quality::kept}, .parallel = {.tensor = tensor}};
         return {workload, contestants[gpu], request, software, settings};
     }
@@ -39,8 +39,10 @@ struct LoadFixture {
         run.parallel = d.parallel;
         run.parallel.data = copies;
         const Gpu& gpu = gpus[d.gpu];
-        const ServingQuestion question{
-            .request = completed(run, workload, gpu), .options = {.max_sequences = d.batch}, .objective = request.objective, .share = {}};
+        const ServingQuestion question{.request = completed(run, workload, gpu),
+                                       .options = {.max_sequences = d.batch},
+                                       .objective = request.objective,
+                                       .attainment = {}};
         const auto requests =
             drawn({.requests = d.requests, .rate = *request.rate, .prompt_mean = 512, .output_mean = 128, .seed = request.load.seed});
         return serve(workload, gpu, software, question, requests);
@@ -101,7 +103,7 @@ TEST_CASE_FIXTURE(LoadFixture, "recommendations under load are the same every ti
 
 TEST_CASE_FIXTURE(LoadFixture, "a limit that a request misses alone is none that more copies help to keep") {
     request.objective = {.ttft = 1 * us};
-    const WayUnderLoad slow = way(0);
+    const CopiesUnderLoad slow = settings(0);
     CHECK(slow.failure(Confidence::expected)->outcome == Outcome::misses_ttft);
     CHECK(slow.failure(Confidence::expected)->excess > 1000);
     const Recommendation r = recommended();
@@ -111,12 +113,12 @@ TEST_CASE_FIXTURE(LoadFixture, "a limit that a request misses alone is none that
 }
 
 TEST_CASE_FIXTURE(LoadFixture, "a limit between the prediction and its upper bound is met as expected and not at the upper bound") {
-    const WayUnderLoad generous = way(0);
+    const CopiesUnderLoad generous = settings(0);
     Run run;
     run.precision = Precision::bf16;
     const Prediction alone = predict(workload, gpus[0], run, software);
     request.objective = {.tpot = std::sqrt(alone.intervals->latency.high) * *alone.tpot};
-    const WayUnderLoad narrow = way(0);
+    const CopiesUnderLoad narrow = settings(0);
     CHECK_FALSE(narrow.failure(Confidence::expected));
     CHECK(narrow.failure(Confidence::upper)->outcome == Outcome::misses_tpot);
     CHECK_FALSE(generous.failure(Confidence::upper));
@@ -125,7 +127,7 @@ TEST_CASE_FIXTURE(LoadFixture, "a limit between the prediction and its upper bou
 TEST_CASE_FIXTURE(LoadFixture, "fewer copies than sustain the rate are never recommended, whatever the limits") {
     request.objective = {.tpot = 1 * s};  // never missed: requests wait before their first token
     request.rate = 200 / s;
-    WayUnderLoad slow = way(1);
+    CopiesUnderLoad slow = settings(1);
     const std::int64_t least = slow.least_copies();
     CHECK(least > 1);
     CHECK_FALSE(slow.served(least - 1, Confidence::expected));
@@ -137,19 +139,19 @@ TEST_CASE_FIXTURE(LoadFixture, "fewer sequences at once keep a TPOT that bursts 
     // serve-sim at 4/s: P99 TPOT 16.8 ms with up to 256 sequences, 16.1 with 16, 13.8 with 8, whose P99 TTFT is 3.1 s.
     request.objective = {.ttft = 5 * s, .tpot = 15 * ms};
     request.rate = 4 / s;
-    WayUnderLoad bursts = way(0);
+    CopiesUnderLoad bursts = settings(0);
     const std::int64_t copies = 1;
     const auto limited = bursts.served(copies, Confidence::expected);
     REQUIRE(limited);
     CHECK(limited->batch == 8);
     request.batch_fixed = true;
     request.run.batch = 256;
-    CHECK_FALSE(way(0).served(copies, Confidence::expected));
+    CHECK_FALSE(settings(0).served(copies, Confidence::expected));
 }
 
-TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache beside its weights does not fit") {
+TEST_CASE_FIXTURE(LoadFixture, "a model without room for a cache next to its weights does not fit") {
     workload = find_workload(test::models_dir(), "llama-3.1-70b");
-    const WayUnderLoad large = way(0);
+    const CopiesUnderLoad large = settings(0);
     CHECK(large.failure(Confidence::expected)->outcome == Outcome::does_not_fit);
     CHECK(large.failure(Confidence::expected)->excess > 1);
 }
@@ -173,13 +175,13 @@ TEST_CASE_FIXTURE(LoadFixture, "the images of each request take tokens and a pas
 
 TEST_CASE_FIXTURE(LoadFixture, "a recommendation says why nothing was simulated") {
     request.rate.reset();
-    CHECK(recommended().load.why_not == "no `rate` says when requests arrive");
+    CHECK(recommended().load.why_not == "no `rate` of requests is given");
     request.rate = 5 / s;
     request.run.techniques.kv_block = 16;
-    CHECK(recommended().load.why_not == "the simulated engine has none of the techniques asked for");
+    CHECK(recommended().load.why_not == "the simulated engine does not support the requested techniques");
     request.run.techniques = {};
     workload = find_workload(test::models_dir(), "llama-3.2-11b-vision");
-    CHECK(recommended().load.why_not == "llama-3.2-11b-vision keeps images in layers of cross attention");
+    CHECK(recommended().load.why_not == "llama-3.2-11b-vision keeps images in cross-attention layers");
 }
 
 TEST_CASE("simulations of a recommendation take fewer requests where outputs are long and more where copies are many") {

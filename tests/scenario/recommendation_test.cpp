@@ -88,7 +88,7 @@ TEST_CASE("without a rate a recommended copy works at full load and its requests
     const Recommendation r = shop.recommended("llama-3.1-8b", request);
     REQUIRE(r.rows.size() == 1);
     CHECK(r.output_tokens == 128);
-    CHECK(r.load.why_not == "no `rate` says when requests arrive");
+    CHECK(r.load.why_not == "no `rate` of requests is given");
     const Deployment& d = r.rows.front().expected.value();
     const Prediction p = shop.predicted("llama-3.1-8b", request, d);
     CHECK(d.ttft == p.ttft);
@@ -139,7 +139,7 @@ TEST_CASE("recommended deployments go by cost, one of each GPU, or of each forma
     request.objective = {.ttft = 1 * s, .tpot = 30 * ms};
     request.allow_quantization = true;
     const Recommendation one = shop.recommended("llama-3.1-8b", request);
-    request.every_way = true;
+    request.all_settings = true;
     const Recommendation all = shop.recommended("llama-3.1-8b", request);
     CHECK(one.rows.size() + one.rejected.size() == 3);
     CHECK(all.rows.size() > 6);
@@ -257,7 +257,7 @@ TEST_CASE("fixed degrees of parallelism are the only ones recommended") {
     RecommendationRequest request;
     request.objective = {.ttft = 1 * s, .tpot = 30 * ms};
     request.tensor = 4;
-    request.every_way = true;
+    request.all_settings = true;
     const Recommendation r = shop.recommended("llama-3.1-8b", request);
     REQUIRE(r.rows.size() == 1);
     CHECK(r.rows.front().expected->parallel.tensor == 4);

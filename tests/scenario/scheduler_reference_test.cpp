@@ -115,7 +115,7 @@ private:
         }
     }
 
-    /// Tokens of each running sequence in a step of prompts beside decodes; of decoding ones one.
+    /// Tokens of each running sequence in a mixed step; of decoding ones one.
     std::vector<std::int64_t> mixed_step() {
         const bool left = grow();
         std::vector<std::int64_t> tokens;

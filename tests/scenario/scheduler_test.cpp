@@ -84,7 +84,7 @@ TEST_CASE("speculative decoding loses no token and no block, however tight the c
     }
 }
 
-TEST_CASE("chunks cut prompts, and decodes go on beside them") {
+TEST_CASE("prompts are chunked, and decodes go on with them") {
     const ServingEngine engine = constant_engine({.max_tokens = 8, .chunk = 3}, 100);
     // A: 2 tokens at once, output at 1, 2, 3, 4. B: 7 tokens as 3, 3, 1 in the steps that end at 2, 3, 4 beside A's decodes.
     const ServingRun run = simulated(engine, {{0 * s, 2, 4}, {0.1 * s, 7, 1}});

@@ -169,7 +169,7 @@ TEST_CASE("a sequence's states take blocks of the cache that hold them") {
     const Workload model = find_workload(models_dir(), "qwen3-next-80b-a3b-instruct");
     const Run run = completed({.precision = Precision::bf16, .parallel = {.tensor = 8}}, model, bench.gpu);
     const CacheRoom room = cache_room(model, run, bench.software, bench.gpu.profile, {});
-    // A GPU's 4 of 32 value heads of 128 x 128 in fp32, in 36 of 48 layers, and the convolutions' last three inputs beside them.
+    // A GPU's 4 of 32 value heads of 128 x 128 in fp32, in 36 of 48 layers, and the convolutions' last three inputs in addition to them.
     const double states = 36 * 4 * 128 * 128 * 4, block = 16 * room.per_token.in(byte);
     CHECK(static_cast<double>(room.state_blocks) * block > states);
     CHECK(static_cast<double>(room.state_blocks) * block < 1.05 * states + block);
@@ -185,7 +185,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
     CHECK(room.per_token.in(byte) == rel(131072, 1e-12));
     CHECK((room.weights + room.activations + room.overhead + room.cache).in(gib) == rel(0.9 * 80 * 0.985, 1e-9));
     CHECK(static_cast<double>(room.blocks) == rel(room.cache.in(byte) / (16 * 131072), 1e-4));
-    // TensorRT-LLM takes its share of what is free.
+    // TensorRT-LLM takes its part of what is free.
     Run of_free = bench.request();
     of_free.software = "tensorrt-llm";
     const CacheRoom free = cache_room(bench.llama, of_free, bench.software, bench.gpu.profile, {});
@@ -197,7 +197,7 @@ TEST_CASE("the cache gets what weights, activations and framework leave") {
 
 TEST_CASE("a whole answer is bounded by its interval and counts what cannot be served") {
     const Bench bench;
-    const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .share = {}};
+    const ServingQuestion question{.request = bench.request(), .options = {}, .objective = {.ttft = 1 * s}, .attainment = {}};
     std::vector<ServingRequest> requests = varied(500, 4);
     requests[3].prompt_tokens = 200'000;  // more than the model's 131072
     const ServingAnswer answer = serve(bench.llama, bench.gpu, bench.software, question, requests);

@@ -12,7 +12,7 @@ using namespace roofcast;
 namespace {
 
 const std::string sound_memory =
-    "name = \"card\"\nmatch = [\"card\"]\nfraction_of = \"board\"\nfraction = 0.9\nsteps = [{ max_tokens = 512, max_sequences = 8 }]\n"
+    "name = \"card\"\nmatch = [\"card\"]\nfraction_of = \"total\"\nfraction = 0.9\nsteps = [{ max_tokens = 512, max_sequences = 8 }]\n"
     "layout = \"groups\"\nblock_tokens = 16\nsource = \"a test\"\n";
 
 SoftwareStacks software_with_memory(const std::string& lines) {

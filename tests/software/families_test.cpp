@@ -31,7 +31,7 @@ const std::string fast =
     "[[family]]\nname = \"fast-fp8\"\nop = \"gemm\"\nkernels = [\"fast_kernel\"]\nengines = [\"maker\"]\n"
     "precisions = [\"fp8\"]\nweights = [\"fp8_block\"]\nrows_include_quantization = true\nsource = \"a test\"\n";
 
-Gemm product(Precision precision, bool block_scales) {
+Gemm gemm(Precision precision, bool block_scales) {
     return {
         .m = 16, .n = 4096, .k = 4096, .precision = precision, .weight_bits = native_weights(precision).bits, .block_scales = block_scales};
 }
@@ -55,13 +55,13 @@ Gpu fitted(const std::string& family, double bandwidth_fraction) {
 
 }  // namespace
 
-TEST_CASE("a family takes products of its formats alone") {
+TEST_CASE("a family takes GEMMs of its formats alone") {
     const SoftwareStacks software = with_families(fast);
     REQUIRE(software.families.size() == 1);
     const KernelFamily& family = *software.families.front();
-    CHECK(takes(family, product(Precision::fp8, true)));
-    CHECK_FALSE(takes(family, product(Precision::fp8, false)));
-    CHECK_FALSE(takes(family, product(Precision::bf16, false)));
+    CHECK(takes(family, gemm(Precision::fp8, true)));
+    CHECK_FALSE(takes(family, gemm(Precision::fp8, false)));
+    CHECK_FALSE(takes(family, gemm(Precision::bf16, false)));
     CHECK_FALSE(takes(family, Elementwise{.elements = 5}));
 }
 
@@ -78,13 +78,13 @@ TEST_CASE("a run needs the fits of its engine's families alone, in whatever exec
     CHECK(software.families_of("vllm", "NVIDIA").size() < software.families.size());
 }
 
-TEST_CASE("an engine's product runs on the parameters of the family that takes it, others on the GPU's") {
+TEST_CASE("an engine's GEMM runs on the parameters of the family that takes it, others on the GPU's") {
     const SoftwareStacks software = with_families(fast, "families = [\"fast-fp8\"]\n");
     const SoftwareStack& stack = software.find(Execution::eager, "card");
     const Gpu device = fitted("fast-fp8", 0.4), plain = load_gpu(test::gpus_dir(), "h200-sxm-141gb");
     const Gpu gpu = as_software_sees(device, stack);
     REQUIRE(gpu.families.size() == 1);
-    const Op block = product(Precision::fp8, true), other = product(Precision::fp8, false);
+    const Op block = gemm(Precision::fp8, true), other = gemm(Precision::fp8, false);
     CHECK(cost(block, gpu, Cache::cold).total > cost(block, plain, Cache::cold).total);
     CHECK(cost(other, gpu, Cache::cold).total == cost(other, plain, Cache::cold).total);
     // A GPU on which the family was not fitted keeps what it was fitted to itself.
@@ -94,11 +94,10 @@ TEST_CASE("an engine's product runs on the parameters of the family that takes i
 
 TEST_CASE("a measured row is of the family that lists its kernel, of the engine named") {
     const SoftwareStacks software = with_families(fast);
-    std::vector<KernelRow> rows{row_of(product(Precision::fp8, true), "fast_kernel", "maker 1.2"),
-                                row_of(product(Precision::fp8, true), "fast_kernel", "another 1.2"),
-                                row_of(product(Precision::fp8, true), "slow_kernel", "maker 1.2"),
-                                row_of(product(Precision::bf16, false), "fast_kernel", "maker 1.2"),
-                                row_of(product(Precision::fp8, true), "", "maker 1.2")};
+    std::vector<KernelRow> rows{
+        row_of(gemm(Precision::fp8, true), "fast_kernel", "maker 1.2"), row_of(gemm(Precision::fp8, true), "fast_kernel", "another 1.2"),
+        row_of(gemm(Precision::fp8, true), "slow_kernel", "maker 1.2"), row_of(gemm(Precision::bf16, false), "fast_kernel", "maker 1.2"),
+        row_of(gemm(Precision::fp8, true), "", "maker 1.2")};
     mark_rows(software, {}, rows);
     REQUIRE(rows[0].family);
     CHECK(rows[0].family->name == "fast-fp8");
@@ -142,14 +141,13 @@ TEST_CASE("families that are named twice, misspelt or of unknown formats are ref
         return {};
     };
     CHECK(refusal(fast).empty());
-    CHECK(refusal(fast + fast).find("two kernel families have one name") != std::string::npos);
+    CHECK(refusal(fast + fast).find("two kernel families have the same name") != std::string::npos);
     CHECK(refusal(fast, "families = [\"fast-fp\"]\n").find("did you mean fast-fp8") != std::string::npos);
     CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nprecisions = [\"fp9\"]\nsource = \"t\"\n").find("maker.toml:6") !=
           std::string::npos);
     CHECK(refusal("[[family]]\nname = \"x\"\nop = \"gemm\"\nweights = [\"q\"]\nsource = \"t\"\n").find("weights") != std::string::npos);
-    CHECK(
-        refusal("[[family]]\nname = \"x\"\nop = \"attention\"\nattention = \"q\"\nsource = \"t\"\n").find("no such design of attention") !=
-        std::string::npos);
+    CHECK(refusal("[[family]]\nname = \"x\"\nop = \"attention\"\nattention = \"q\"\nsource = \"t\"\n").find("unknown attention design") !=
+          std::string::npos);
 }
 
 TEST_CASE("every fit of a family is of one that the software describes, and reads back") {

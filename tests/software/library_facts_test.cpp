@@ -118,15 +118,15 @@ TEST_CASE("wrong designs of attention, and wrong choices among them, are refused
     CHECK_THROWS_WITH_AS(design("imbalance = 2\n"), Contains("maker.toml:5"), Error);
     CHECK_THROWS_WITH_AS(design("shared_row_tiles = [8]\n"), Contains("row_bytes_per_sm_clock"), Error);
     CHECK_THROWS_WITH_AS(design("imbalanced = 0.5\n"), Contains("imbalance"), Error);
-    CHECK_THROWS_WITH_AS(design("[[attention]]\nname = \"tight\"\n"), Contains("two attention designs have one name"), Error);
-    CHECK_THROWS_WITH_AS(design("uncached = \"tihgt\"\n"), Contains("no such design of attention"), Error);
+    CHECK_THROWS_WITH_AS(design("[[attention]]\nname = \"tight\"\n"), Contains("two attention designs have the same name"), Error);
+    CHECK_THROWS_WITH_AS(design("uncached = \"tihgt\"\n"), Contains("unknown attention design"), Error);
     const auto choice = [](const std::string& lines) { return with_library("[[attention]]\nname = \"tight\"\n", lines); };
     CHECK_THROWS_WITH_AS(choice("[[attention]]\nsource = \"t\"\nplain = \"tigth\"\n"), Contains("did you mean tight"), Error);
     CHECK_THROWS_WITH_AS(choice("[[attention]]\nplain = \"tight\"\n"), Contains("source"), Error);
     CHECK_THROWS_WITH_AS(choice("[[attention]]\nsource = \"t\"\nwide = \"tight\"\n"), Contains("wide"), Error);
     CHECK_THROWS_WITH_AS(choice("[[attention]]\nsource = \"t\"\nquery_block = 8\n"), Contains("query_block"), Error);
-    CHECK_THROWS_WITH_AS(choice("libraries = [\"make\"]\n"), Contains("no such library of kernels"), Error);
-    CHECK_THROWS_WITH_AS(with_library("[[facts]]\ncapability = [\"x\"]\n"), Contains("is no compute capability"), Error);
+    CHECK_THROWS_WITH_AS(choice("libraries = [\"make\"]\n"), Contains("unknown kernel library"), Error);
+    CHECK_THROWS_WITH_AS(with_library("[[facts]]\ncapability = [\"x\"]\n"), Contains("is not a compute capability"), Error);
 }
 
 TEST_CASE("shipped facts of libraries name architectures that there are") {

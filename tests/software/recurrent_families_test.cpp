@@ -64,9 +64,9 @@ TEST_CASE("rows of hyper-connections name no kernel and are known by function an
     row.origin.software = "maker 1.0";
     KernelRow other = row;
     other.origin.software = "another 1.0";
-    KernelRow product = row;
-    product.op = Gemm{.m = 8, .n = 8, .k = 8};
-    std::vector<KernelRow> rows{row, other, product};
+    KernelRow gemm = row;
+    gemm.op = Gemm{.m = 8, .n = 8, .k = 8};
+    std::vector<KernelRow> rows{row, other, gemm};
     mark_rows(software, {}, rows);
     CHECK(rows[0].family);
     CHECK_FALSE(rows[1].family);

@@ -10,7 +10,7 @@
 
 namespace roofcast::test {
 
-/// A folder of links to the shipped profiles and architectures, without the boards `ids`: boards that roofcast does not know.
+/// A folder of links to the shipped profiles and architectures, without the GPUs `ids`: GPUs that roofcast does not know.
 class FolderWithout {
 public:
     explicit FolderWithout(const std::vector<std::string>& ids) : readme_("readme", "profiles for a test") {

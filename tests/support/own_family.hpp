@@ -10,7 +10,7 @@
 
 namespace roofcast::test {
 
-/// The family's table has these lines beside its name.
+/// The family's table has these lines in addition to its name.
 inline SoftwareStacks with_own_family(const std::string& lines) {
     const TemporaryFile ways("execution.toml", text_of(software_dir() / "execution.toml"));
     const auto folder = ways.path().parent_path();

@@ -15,7 +15,7 @@ TEST_CASE("common spellings of a precision are understood, others are not") {
     CHECK_FALSE(parse_precision(""));
 }
 
-TEST_CASE("an int4 weight costs 4 bits and its share of a 16-bit scale and zero point for 128 weights") {
+TEST_CASE("an int4 weight costs 4 bits and its part of a 16-bit scale and zero point for 128 weights") {
     // 4 + (16 + 16) / 128 = 4.25
     CHECK(parse_weight_format("int4")->bits == 4.25);
 }
@@ -35,7 +35,7 @@ TEST_CASE("weight formats of serving engines carry their mean bits") {
     CHECK_FALSE(parse_weight_format("q99"));
 }
 
-TEST_CASE("activations keep 16 bits when products run in 8 or 4") {
+TEST_CASE("activations keep 16 bits when GEMMs run in 8 or 4") {
     CHECK(activation_precision(Precision::fp8) == Precision::bf16);
     CHECK(activation_precision(Precision::fp32) == Precision::fp32);
 }

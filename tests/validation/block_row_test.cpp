@@ -62,7 +62,7 @@ TEST_CASE("a block of a host that is not described, or of a model without such l
     const BlockBench bench;
     ModelRow row = block_row("vllm 0.24.0", 64);
     row.origin.source = "elsewhere";
-    CHECK_THROWS_WITH_AS(static_cast<void>(bench.us_of(row)), doctest::Contains("not described"), Error);
+    CHECK_THROWS_WITH_AS(static_cast<void>(bench.us_of(row)), doctest::Contains("does not describe"), Error);
     row = block_row("vllm 0.24.0", 64);
     row.block->block.kind = AttentionBlockKind::sparse_latent;
     CHECK_THROWS_WITH_AS(static_cast<void>(bench.us_of(row)), doctest::Contains("dsa"), Error);

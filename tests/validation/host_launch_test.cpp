@@ -53,14 +53,14 @@ TEST_CASE("operands that draw less power are throttled less") {
     kernel.unthrottled = 800 * us;
     kernel.total = 1600 * us;
     kernel.power = 1590 * us;
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.6}}).in(us) == rel(1600 - 0.4 * 1590, 1e-12));
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.1}}).in(us) == rel(800, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.fraction = 0.6}}).in(us) == rel(1600 - 0.4 * 1590, 1e-12));
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.fraction = 0.1}}).in(us) == rel(800, 1e-12));
     // 500 us at full speed, 300 us of work at 964 / 800 of its time.
-    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.share = 0.6, .burst = 500 * us}}).in(us) ==
+    CHECK(with_launch(kernel, {.floor = {}, .around = {}, .power = {.fraction = 0.6, .burst = 500 * us}}).in(us) ==
           rel(500 + 300 * 964 / 800.0, 1e-12));
 }
 
-TEST_CASE("power is averaged over the pauses before calls, though a board draws only so much for a moment") {
+TEST_CASE("power is averaged over the pauses before calls, though a GPU draws only so much for a moment") {
     KernelCost kernel;
     kernel.unthrottled = 800 * us;
     kernel.total = 1600 * us;
@@ -68,8 +68,8 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
     const auto loop = [&](PowerLoad load) { return with_launch(kernel, {.floor = {}, .around = {}, .power = load}).in(us); };
     // Kernels run for 800 of 1250 us, and take √0.64 of the time under sustained load.
     CHECK(loop({.pause = 450 * us}) == rel(1600 - 0.2 * 1590, 1e-12));
-    CHECK(loop({.share = 0.9, .pause = 450 * us}) == rel(1600 - (1 - 0.9 * 0.8) * 1590, 1e-12));
-    CHECK(loop({.pause = 450 * us, .least_share = 0.95}) == rel(1600 - 0.05 * 1590, 1e-12));
+    CHECK(loop({.fraction = 0.9, .pause = 450 * us}) == rel(1600 - (1 - 0.9 * 0.8) * 1590, 1e-12));
+    CHECK(loop({.pause = 450 * us, .least_fraction = 0.95}) == rel(1600 - 0.05 * 1590, 1e-12));
     CHECK(loop({.pause = 1 * s}) == rel(800, 1e-12));
     kernel.unthrottled = 80 * ms;  // hardly a pause
     kernel.total = 160 * ms;
@@ -77,30 +77,30 @@ TEST_CASE("power is averaged over the pauses before calls, though a board draws 
     CHECK(loop({.pause = 450 * us}) == rel(160e3 - (1 - std::sqrt(80 / 80.45)) * 159e3, 1e-12));
 }
 
-TEST_CASE("a least share of power needs a pause") {
+TEST_CASE("a least fraction of power needs a pause") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
-    const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_share = 0.88\n");
+    const test::TemporaryFile file("hosts.toml", host + "pause_us = 400\nleast_power_fraction = 0.88\n");
     const PowerLoad load = host_launch(load_measuring_hosts(file.path()), eager_row("any", "relu")).power;
     CHECK(load.pause.in(us) == rel(400, 1e-12));
-    CHECK(load.least_share == 0.88);
-    for (const std::string alone : {"least_power_share = 0.88\n", "pause_us = 4\nleast_power_share = 1.5\n"}) {
+    CHECK(load.least_fraction == 0.88);
+    for (const std::string alone : {"least_power_fraction = 0.88\n", "pause_us = 4\nleast_power_fraction = 1.5\n"}) {
         CAPTURE(alone);
         const test::TemporaryFile broken("hosts.toml", host + alone);
         CHECK_THROWS_AS(load_measuring_hosts(broken.path()), Error);
     }
 }
 
-TEST_CASE("a host's shares of power are those of products in the precisions that it names") {
-    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_shares]\n";
+TEST_CASE("a host's power fractions are those of GEMMs in the precisions that it names") {
+    const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n[host.power_fractions]\n";
     const test::TemporaryFile file("hosts.toml", host + "fp16 = 0.6\n");
     const auto hosts = load_measuring_hosts(file.path());
     KernelRow row = eager_row("any", "relu");
     row.op = Elementwise{.elements = 8, .precision = Precision::fp16};
-    CHECK(host_launch(hosts, row).power.share == 1);
+    CHECK(host_launch(hosts, row).power.fraction == 1);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp16};
-    CHECK(host_launch(hosts, row).power.share == 0.6);
+    CHECK(host_launch(hosts, row).power.fraction == 0.6);
     row.op = Gemm{.m = 8, .n = 8, .k = 8, .precision = Precision::fp32};
-    CHECK(host_launch(hosts, row).power.share == 1);
+    CHECK(host_launch(hosts, row).power.fraction == 1);
     for (const std::string wrong : {"pf16 = 0.6\n", "fp16 = 1.5\n"}) {
         CAPTURE(wrong);
         const test::TemporaryFile broken("hosts.toml", host + wrong);
@@ -138,7 +138,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
     CHECK(host_launch(hosts, row).around.in(us) == rel(6, 1e-12));
     std::get<Gemm>(row.op).weight_bits = 4.25;  // with the scales of groups
     CHECK(host_launch(hosts, row).around.in(us) == rel(6, 1e-12));
-    const auto as_meant = [&](const Op& op, std::string software = {}) {
+    const auto with_meanings = [&](const Op& op, std::string software = {}) {
         KernelRow read = row;
         read.op = op;
         read.origin.software = std::move(software);
@@ -146,14 +146,14 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
         mark_rows({}, hosts, rows);
         return rows[0];
     };
-    CHECK(as_meant(row.op).cache == Cache::cold);
+    CHECK(with_meanings(row.op).cache == Cache::cold);
     row.function = "bmm";
     row.op = Gemm{.m = 16, .n = 16, .k = 16, .precision = Precision::fp16, .weight_bits = 16};
     CHECK(host_launch(hosts, row).around.in(us) == rel(2, 1e-12));
-    CHECK(as_meant(row.op).cache == Cache::rotated);
-    const KernelRow attention = as_meant(Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64});
+    CHECK(with_meanings(row.op).cache == Cache::rotated);
+    const KernelRow attention = with_meanings(Attention{.heads = 1, .kv_heads = 1, .head_dim = 64, .query_len = 1, .kv_len = 64});
     CHECK_FALSE(attention.caller.splits_ungrouped);
-    const auto gated = [&](const Moe& moe, const std::string& software) { return std::get<Moe>(as_meant(moe, software).op).gated; };
+    const auto gated = [&](const Moe& moe, const std::string& software) { return std::get<Moe>(with_meanings(moe, software).op).gated; };
     const Moe ungated{.tokens = 1, .hidden = 64, .intermediate = 32, .experts = 8, .top_k = 2};
     CHECK_FALSE(gated(ungated, "vllm 0.24.0"));
     CHECK(gated(ungated, "vllm 0.19.0"));
@@ -165,7 +165,7 @@ TEST_CASE("hosts stand for launches, weight formats and rotation") {
 TEST_CASE("a variant of a host says only what differs, and one of weights goes before one of a GPU") {
     const std::string host = "[[host]]\nsource = \"lab\"\nlaunch = \"excluded\"\nrotated = [\"gemm\"]\naround_us = 1\nfloor_us = 2\n";
     const std::string variants =
-        "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_shares = { fp16 = 0.5 }\n"
+        "[[host.variant]]\ngpus = [\"slow\"]\naround_us = 3\npower_fractions = { fp16 = 0.5 }\n"
         "[[host.variant]]\nweights = [\"int4\"]\naround_us = 6\n";
     const test::TemporaryFile file("hosts.toml", host + variants);
     const auto hosts = load_measuring_hosts(file.path());
@@ -176,12 +176,12 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
         return host_launch(hosts, row);
     };
     CHECK(launch("any", 16).around.in(us) == rel(1, 1e-12));
-    CHECK(launch("any", 16).power.share == 1);
+    CHECK(launch("any", 16).power.fraction == 1);
     CHECK(launch("slow", 16).around.in(us) == rel(3, 1e-12));
     CHECK(launch("slow", 16).floor.in(us) == rel(2, 1e-12));
-    CHECK(launch("slow", 16).power.share == 0.5);
+    CHECK(launch("slow", 16).power.fraction == 0.5);
     CHECK(launch("slow", 4).around.in(us) == rel(6, 1e-12));
-    CHECK(launch("slow", 4).power.share == 1);
+    CHECK(launch("slow", 4).power.fraction == 1);
     for (const HostStack& stack : hosts->stacks) CHECK(stack.rotated == std::vector<std::string>{"gemm"});
     for (const std::string wrong : {"around_us = 3\n", "gpus = [\"slow\"]\naround = 3\n", "gpus = [\"slow\"]\nlaunch = \"never\"\n",
                                     "gpus = [\"slow\"]\nlaunch = \"included\"\n", "gpus = [\"slow\"]\nsource = \"elsewhere\"\n"}) {
@@ -191,7 +191,7 @@ TEST_CASE("a variant of a host says only what differs, and one of weights goes b
     }
 }
 
-TEST_CASE("products of a source that writes their reduction into column n are read that way") {
+TEST_CASE("GEMMs of a source that writes their reduction into column n are read that way") {
     const std::string host = "[[host]]\nsource = \"lab\"\naround_us = 1\nfloor_us = 2\n";
     const auto read = [&](const std::string& more) {
         const test::TemporaryFile file("hosts.toml", host + more);
@@ -207,8 +207,8 @@ TEST_CASE("products of a source that writes their reduction into column n are re
     CHECK(read("reduction = \"n\"\n").n == 7);
     CHECK(read("reduction = \"n\"\n").k == 5);
     CHECK(read("reduction = \"n\"\n").m == 3);
-    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"), doctest::Contains("reduction: no such column of products; found m; expected k or n"),
-                         Error);
+    CHECK_THROWS_WITH_AS(read("reduction = \"m\"\n"),
+                         doctest::Contains("reduction: unknown column of the reduction; found m; expected k or n"), Error);
 }
 
 TEST_CASE("the shipped host costs are read") {
@@ -239,7 +239,7 @@ TEST_CASE("experts without a gate need engines, and engines need experts") {
     CHECK(std::get<Moe>(rows[0].op).gated);
 }
 
-TEST_CASE("machines that ran whole models are read from beside the hosts, and what they lack is named") {
+TEST_CASE("machines that ran whole models are read with the hosts, and what they lack is named") {
     const auto load = [](const std::string& machine) {
         const test::TemporaryFile file("hosts.toml", "[[machine]]\n" + machine);
         return load_measuring_hosts(file.path())->machines;
@@ -285,14 +285,14 @@ TEST_CASE("rows of whole models may mean what their columns do not say, by their
     row.phase = "decode";
     row.metric = Metric::tokens_per_s;
     row.origin = {.software = "Engine", .source = "lab of 2023"};
-    CHECK(as_meant(row, meanings).origin.software == "engine 0.2");
-    CHECK(as_meant(row, meanings).phase == "generate");
-    CHECK_FALSE(as_meant(row, meanings).channels_last);
+    CHECK(with_meanings(row, meanings).origin.software == "engine 0.2");
+    CHECK(with_meanings(row, meanings).phase == "generate");
+    CHECK_FALSE(with_meanings(row, meanings).channels_last);
     row.metric = Metric::tpot_ms;
-    CHECK(as_meant(row, meanings).phase == "decode");
+    CHECK(with_meanings(row, meanings).phase == "decode");
     row.origin = {.software = "pytorch 2.4 nhwc", .source = "another lab"};
-    CHECK(as_meant(row, meanings).channels_last == true);
-    CHECK(as_meant(row, meanings).origin.software == row.origin.software);
+    CHECK(with_meanings(row, meanings).channels_last == true);
+    CHECK(with_meanings(row, meanings).origin.software == row.origin.software);
     CHECK_THROWS_WITH_AS(load("[[rows]]\nlayout = \"nhwc\"\n"), doctest::Contains("source"), Error);
     CHECK_THROWS_WITH_AS(load("[[rows]]\nsource = \"lab\"\nlayout = \"rows\"\n"),
                          doctest::Contains("layout: unknown layout; found rows; expected nhwc or nchw"), Error);

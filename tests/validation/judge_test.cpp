@@ -175,7 +175,7 @@ TEST_CASE("the rows file has a line for every judged row, with as many fields as
     CHECK(text.find(",0,,power,excluded,") != std::string::npos);
 }
 
-TEST_CASE("coverage is the share of rows within their interval") {
+TEST_CASE("coverage is the fraction of rows within their interval") {
     Validation v;
     // 10 lies within 9 to 11, 12 does not; the third row has no interval and does not count.
     v.rows = {{false, 0, 10, 10, std::nullopt, 9, 11}, {false, 0, 12, 10, std::nullopt, 9, 11}, {false, 0, 12, 10, std::nullopt}};

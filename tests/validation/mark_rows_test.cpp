@@ -19,7 +19,7 @@ std::vector<KernelRow> marked(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("operands are plain tensors where PyTorch or cuBLAS ran products, and element-wise kernels of PyTorch take any operands") {
+TEST_CASE("operands are plain tensors where PyTorch or cuBLAS ran GEMMs, and element-wise kernels of PyTorch take any operands") {
     const auto rows = marked(
         "gpu,op,precision,m,n,k,elements,function,latency_us,software\n"
         "g,gemm,int8,16,16,16,,linear,5,trtllm 1.0.0\n"

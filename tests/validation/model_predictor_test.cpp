@@ -94,7 +94,7 @@ TEST_CASE("the roofline of a model is faster than its prediction, in times and i
     CHECK(*rate.roofline > rate.predicted);
 }
 
-TEST_CASE("a model's limit is what its weights or products take at data-sheet rates") {
+TEST_CASE("a model's limit is what its weights or GEMMs take at data-sheet rates") {
     const Bench predicted;
     const auto step = predicted(llama("decode", Metric::tpot_ms)), rate = predicted(llama("decode", Metric::tokens_per_s));
     REQUIRE(step.limit);
@@ -186,7 +186,7 @@ TEST_CASE("what is not predicted says so") {
     CHECK_THROWS_AS(predicted(llama("train", Metric::latency_ms)), Error);
     ModelRow none = llama("generate", Metric::latency_ms);
     none.output_tokens = 0;
-    CHECK_THROWS_WITH_AS(predicted(none), doctest::Contains("without a token"), Error);
+    CHECK_THROWS_WITH_AS(predicted(none), doctest::Contains("generates no token"), Error);
     CHECK_THROWS_AS(predicted(llama("", Metric::power_w)), Error);
     CHECK_THROWS_AS(predicted(llama("forward", Metric::tokens_per_s)), Error);
 }

@@ -44,14 +44,14 @@ private:
 
 }  // namespace
 
-TEST_CASE("the physical floor of a matrix product is its arithmetic at the peak or its traffic beyond the L2") {
+TEST_CASE("the physical floor of a GEMM is its arithmetic at the peak or its traffic beyond the L2") {
     // 2 · 1000³ = 2 GFLOP at 100 TFLOP/s = 20 us; 3 · 2 MB of traffic fits the L2.
     CHECK(physical_floor(Gemm{.m = 1000, .n = 1000, .k = 1000}, round_gpu()).in(us) == rel(20, 1e-9));
     // m = 1: weights of 10000 · 10000 · 2 B = 200 MB, and 40 kB of vectors, less 10 MB of L2: 190.04 us.
     CHECK(physical_floor(Gemm{.m = 1, .n = 10000, .k = 10000}, round_gpu()).in(us) == rel(190.04, 1e-6));
 }
 
-TEST_CASE("products of 16 and 8 bits may accumulate in 16, which GeForce does at twice the rate") {
+TEST_CASE("GEMMs of 16 and 8 bits may accumulate in 16, which GeForce does at twice the rate") {
     GpuProfile gpu = round_gpu();
     gpu.tensor_peak[index(Precision::fp8)] = 200 * tflops;
     const auto floor = [&](Precision p) { return physical_floor(Gemm{1, 8192, 8192, 8192, p}, gpu).in(us); };
@@ -92,8 +92,8 @@ TEST_CASE("a measurement is impossible only beyond what clocks above the data sh
     CHECK(is_impossible(measured(op, 17.5 * us), round_gpu()));
 }
 
-TEST_CASE("a pass takes its products one after the other, or its weights, and nothing for what may stay on the chip") {
-    // 20 us for each of three products; 3 · 10^6 weights of 4 bytes less 10 MB of L2.
+TEST_CASE("a pass takes its GEMMs one after the other, or its weights, and nothing for what may stay on the chip") {
+    // 20 us for each of three GEMMs; 3 · 10^6 weights of 4 bytes less 10 MB of L2.
     OpNode product{.name = "linear", .op = Gemm{.m = 1000, .n = 1000, .k = 1000, .weight_bits = 32}, .weights = 1e6};
     const OpNode activation{.name = "relu", .op = Elementwise{.elements = 1 << 30}};
     OpGraph graph{.segments = {Segment{.name = "layer", .repeat = 3, .nodes = {product, activation}}}};

@@ -37,7 +37,7 @@ TEST_CASE("degrees that a source multiplied with each other are taken apart") {
     RowMeaning m = meaning();
     m.multiplied_degrees = true;
     const auto degrees = [&](const ModelRow& row) {
-        const ModelRow meant = as_meant(row, {m});
+        const ModelRow meant = with_meanings(row, {m});
         return std::array{meant.parallel.tensor, meant.attention_data_parallel, meant.parallel.expert};
     };
     CHECK(degrees(load(64, 1, 8, 8)) == std::array<std::int64_t, 3>{8, 1, 8});
@@ -57,13 +57,13 @@ TEST_CASE("settings of a source hold where the row states none, the first first"
     all.shortest_lengths = 0.8;
     ModelRow row = load(8, 1, 8, 1);
     row.served->settings.max_tokens = 512;
-    ModelRow meant = as_meant(row, {many, all});
+    ModelRow meant = with_meanings(row, {many, all});
     CHECK(meant.served->settings.poll_steps == 10);
     CHECK(meant.served->settings.max_tokens == 512);
     CHECK(meant.kv_precision == Precision::fp8);
     CHECK(meant.served->shortest == 0.8);
     row.served->users = 16;
-    CHECK(as_meant(row, {many, all}).served->settings.poll_steps == 30);
+    CHECK(with_meanings(row, {many, all}).served->settings.poll_steps == 30);
 }
 
 TEST_CASE("conditions on model, GPU, format, lengths, degrees and version tell rows apart") {
@@ -71,7 +71,7 @@ TEST_CASE("conditions on model, GPU, format, lengths, degrees and version tell r
         RowMeaning m = meaning();
         m.checkpoint = "other";
         set(m);
-        return as_meant(load(8, 1, 8, 1), {m}).model == "other";
+        return with_meanings(load(8, 1, 8, 1), {m}).model == "other";
     };
     CHECK(stands([](RowMeaning&) {}));
     CHECK(stands([](RowMeaning& m) { m.models = {"org/model"}; }));

@@ -100,7 +100,7 @@ TEST_CASE("layers whose sizes do not fit together are named, and none divides by
     };
     for (const char* layer : {"{conv = 32, kernel = 3, group_width = 64}", "{mbconv = 32, kernel = 3, expand = 1, group_width = 64}",
                               "{norm_free = 32, group_width = 64}"})
-        CHECK(message(layer).find("which its groups divide") != std::string::npos);
+        CHECK(message(layer).find("must divide its channels") != std::string::npos);
     CHECK(message("{conv = 32}, {a2c2f = 32, attention = true}").find("layers[2].a2c2f: heads must divide") != std::string::npos);
     CHECK(message("{conv = 32}, {c2psa = 1}").find("layers[2].c2psa") != std::string::npos);
     CHECK(message("{conv = 32}, {conv = 32, kernel = 3, stride = 2}, {add = true, from = [-1, -2]}").find("layers[3].add") !=

@@ -149,7 +149,7 @@ TEST_CASE("an unknown type is read as the kind whose keys it has, and says so") 
     const Workload by_keys = read(with(llama, {{"model_type", "newcomer"}, {"rope_theta", 10000}}));
     CHECK(std::get<DecoderLlm>(by_keys.architecture).layers == 2);
     REQUIRE(by_keys.notes.size() == 1);
-    CHECK(by_keys.notes.front() == "unknown model_type newcomer: read as llama, because it has the keys of that type");
+    CHECK(by_keys.notes.front() == "unknown model_type newcomer: read as llama, from its keys");
     const json qwen = with(llama, {{"model_type", "newcomer"}, {"architectures", {"Qwen3ForCausalLM"}}});
     CHECK(std::get<DecoderLlm>(read(qwen).architecture).qk_norm);
     const json experts = with(llama, {{"model_type", "newcomer"}, {"num_local_experts", 8}, {"num_experts_per_tok", 2}});
@@ -186,7 +186,7 @@ TEST_CASE("wrong configurations are refused with the key that is wrong") {
     std::string deep = "{\"a\":";
     for (int i = 0; i < 1000; ++i) deep += "{\"a\":";
     deep += "1" + std::string(1001, '}');
-    CHECK(failure(deep).what == "lists and objects nest too deep");
+    CHECK(failure(deep).what == "lists and objects are nested too deeply");
 }
 
 TEST_CASE("numbers that Python writes and JSON has no words for are read as absent, in texts as they are") {

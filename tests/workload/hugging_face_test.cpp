@@ -127,7 +127,7 @@ TEST_CASE("a config that cannot be read says which key and what is supported") {
 
 TEST_CASE("sizes whose products overflow, lists that are none and numbers beyond a double are refused") {
     CHECK(failure(R"({"model_type": "vit", "image_size": 1e999})").what == "not valid JSON");
-    CHECK(failure(std::string(100'000, '[')).what == "lists and objects nest too deep");
+    CHECK(failure(std::string(100'000, '[')).what == "lists and objects are nested too deeply");
     CHECK(failure(R"({"model_type": "resnet", "depths": 3})").key == "depths");
     CHECK(failure(R"({"model_type": "deit", "architectures": "x", "patch_size": 16, "num_hidden_layers": 1, "hidden_size": 8,
                       "num_attention_heads": 1, "intermediate_size": 8})")

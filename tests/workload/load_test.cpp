@@ -191,7 +191,7 @@ TEST_CASE("published figures without a source are an error") {
 TEST_CASE("empty files, directories and missing files say so") {
     const TemporaryFile empty("empty.toml", "\n");
     CHECK(load_failure(empty.path()).what == "the file is empty");
-    CHECK(load_failure(empty.path().parent_path()).what == "this is a directory, a file is needed");
+    CHECK(load_failure(empty.path().parent_path()).what == "this is a directory, not a file");
     CHECK(load_failure("/nowhere/model.toml").what == "the file does not exist");
 }
 

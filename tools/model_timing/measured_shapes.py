@@ -5,7 +5,7 @@ import random
 from . import operators as o
 from .rows import FileError
 
-PRODUCTS = ("linear", "linear_bias", "bmm")
+GEMMS = ("linear", "linear_bias", "bmm")
 COLUMNS = {
     "gemm": ("m", "n", "k"),
     "conv2d": ("in_channels", "height", "width", "out_channels", "kernel_size"),
@@ -30,10 +30,10 @@ def whole(row, column, default=None, least=1):
     return int(text)
 
 
-def product(row, cells):
+def gemm(row, cells):
     """Several at once are timed as `bmm` only."""
     function, batch = row.get("function") or "linear", whole(row, "batch", 1)
-    if function not in PRODUCTS or (function != "bmm" and batch > 1):
+    if function not in GEMMS or (function != "bmm" and batch > 1):
         return None
     return {"function": function, "batch": batch, **cells}
 
@@ -49,13 +49,13 @@ def convolution(row, cells):
 
 
 def shape(row):
-    """The cells of a row's operator beside its precision, or None where no such operator is timed. Raises SizeError."""
+    """The cells of a row's operator without its precision, or None where no such operator is timed. Raises SizeError."""
     kind = row.get("op")
     if kind not in COLUMNS:
         return None
     cells = {column: whole(row, column) for column in COLUMNS[kind]}
     if kind == "gemm":
-        return product(row, cells)
+        return gemm(row, cells)
     if kind == "conv2d":
         return convolution(row, cells)
     if kind == "elementwise":

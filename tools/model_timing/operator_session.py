@@ -133,7 +133,7 @@ class OperatorSession:
 
     @staticmethod
     def _timed(call):
-        """Milliseconds between two events around a call. A wait before it lets the host queue all of it: its cost stays outside."""
+        """Milliseconds between two events around a call. A wait before it lets the CPU queue all of it: its cost stays outside."""
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         torch.cuda._sleep(400_000)  # cycles: some 0.2 ms
         begin.record()

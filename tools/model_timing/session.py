@@ -16,7 +16,7 @@ LEAST_POWER_S = 1.0  # a board's power reading settles within about a second
 
 
 class PowerLog:
-    """Reads the board's power every 50 ms while it is entered; empty where the driver does not tell."""
+    """Reads the board's power every 50 ms while it is entered; empty if the driver does not report it."""
 
     def __init__(self):
         self.watts = []

@@ -7,10 +7,10 @@ def percentile(values, fraction):
     ordered = sorted(values)
     position = fraction * (len(ordered) - 1)
     below = math.floor(position)
-    share = position - below
-    if share == 0:
+    above = position - below
+    if above == 0:
         return ordered[below]
-    return ordered[below] + share * (ordered[below + 1] - ordered[below])
+    return ordered[below] + above * (ordered[below + 1] - ordered[below])
 
 
 def statistics(values):

@@ -145,8 +145,8 @@ class OperatorsTest(unittest.TestCase):
                 self.assertIn(op.precision, ("bf16", "fp16"))
 
     def test_work_of_a_product_and_a_convolution(self):
-        product = operators.Operator("linear", "fp16", "warm", (("batch", 1), ("m", 2), ("n", 3), ("k", 5)))
-        self.assertEqual(operators.work(product), (60, 2 * (10 + 15 + 6)))
+        gemm = operators.Operator("linear", "fp16", "warm", (("batch", 1), ("m", 2), ("n", 3), ("k", 5)))
+        self.assertEqual(operators.work(gemm), (60, 2 * (10 + 15 + 6)))
         shape = dict(batch=1, in_channels=4, height=8, width=8, out_channels=6, kernel_size=3, stride=2, padding=1, groups=1)
         conv = operators.Operator("conv2d", "fp32", "cold", tuple(shape.items()))
         self.assertEqual(operators.work(conv), (2 * 16 * 6 * 36, 4 * (64 * 4 + 16 * 6 + 6 * 36)))
@@ -224,7 +224,7 @@ class MeasuredShapesTest(unittest.TestCase):
             return ",".join(cells)
 
         found, passed_over = self.read(self.LINEAR, with_cell(batch, "7"), with_cell(cache, "rotated"), with_cell(header.index("function"), ""))
-        self.assertEqual((len(found), passed_over), (1, 2))  # a product without a name is linear
+        self.assertEqual((len(found), passed_over), (1, 2))  # a GEMM without a name is linear
 
     def test_kinds_can_be_chosen(self):
         found, passed_over = self.read(self.LINEAR, self.CONV, kinds=("conv2d",))

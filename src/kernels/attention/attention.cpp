@@ -11,7 +11,7 @@ namespace {
 /// What the fused kernel has to bring from DRAM.
 struct FromDram {
     Bytes bytes;
-    double share;  ///< of operands that L2 does not hold, whatever part of the others a kernel finds there; 1: cold
+    double fraction;  ///< of operands that L2 does not hold, whatever part of the others a kernel finds there; 1: cold
 };
 
 /// Operands that L2 can hold stay there between the calls of a benchmark, and from kernel to kernel of a model.
@@ -38,7 +38,8 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
     const Bytes element = element_size(activation_precision(op.precision));
     const double heads =
         (p.query_cycles * static_cast<double>(op.heads) + p.cache_cycles * kv_heads) * width_scale(op) * (element / (2 * byte));
-    const Seconds computed = lasting(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
+    const Seconds computed =
+        time_of_cycles(tokens * (p.token_cycles * block + heads) / static_cast<double>(gpu.profile.sm_count), gpu.profile);
     const Bytes moved = tokens * kv_heads * score_width(op) * (element + element_size(op.kv_precision));
     const Bytes evicted = moved * (1 - kept_in_l2(moved, gpu.profile.l2));
     return max(computed, evicted / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction));
@@ -48,7 +49,7 @@ Seconds around_cache(const Attention& op, const AttentionKernel& kernel, const G
 /// copied from an order by KV head to one by query, and the output back; those of a single sequence are views.
 KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) {
     const bool grouped = op.kv_heads > 1 && op.heads != op.kv_heads;
-    const AttentionKernel kernel = matrix_kernel(op, gpu);
+    const AttentionKernel kernel = tensor_core_kernel(op, gpu);
     const bool alone = kernel.design->regroups_heads && !joins_prompts(op, kernel);
     if (!alone || op.query_len > 1 || op.window > 0 || op.batch == 1 || !grouped) return attention;
     const auto copied = [&](std::int64_t width) {
@@ -65,7 +66,7 @@ KernelCost regrouped(const Attention& op, KernelCost attention, const Gpu& gpu) 
 /// What blocks take to look through the sequences of a batch for their work.
 Seconds scan_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu) {
     if (op.batch > kernel.design->most_scanned) return {};
-    return lasting(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
+    return time_of_cycles(kernel.design->scan_cycles * static_cast<double>(op.batch), gpu.profile);
 }
 
 /// Decoding with a kernel in which each query head goes through its keys by itself, on CUDA cores, even where heads share them.
@@ -83,7 +84,7 @@ SimtDecoding simt_decoding(const Attention& op, const Caller& caller) {
 }
 
 KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_simt) {
-    const AttentionKernel kernel = on_simt ? lane_kernel(op, gpu) : matrix_kernel(op, gpu);
+    const AttentionKernel kernel = on_simt ? simt_kernel(op, gpu) : tensor_core_kernel(op, gpu);
     const auto& p = *kernel.efficiency;
     const Work w = work(op);
     const MathUnit unit = on_simt ? MathUnit::simt : gpu.profile.math_unit(op.precision);
@@ -94,12 +95,12 @@ KernelCost fused_cost(const Attention& op, const Gpu& gpu, Cache cache, bool on_
     t.dram_bytes = source.bytes;
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const Seconds start =
-        fills_cache(op, gpu) || kernel.design->fitted_start ? lasting(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
-    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.share * kernel.design->far_start;
+        fills_cache(op, gpu) || kernel.design->fitted_start ? time_of_cycles(p.fixed_cycles, gpu.profile) : kernel_start(op, kernel, gpu);
+    t.latency = start + around_cache(op, kernel, gpu) + scan_time(op, kernel, gpu) + source.fraction * kernel.design->far_start;
     t.overlap = on_simt ? 1 : p.overlap;
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * t.flops, unit, gpu);
-    const BesideBlocks beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
-    const AttentionBlocks best = on_simt ? lane_blocks(op, kernel, gpu, beside) : matrix_blocks(op, kernel, gpu, beside);
+    const KernelLimits beside{t.dram, t.overlap, power_limit(arithmetic, t.dram_bytes, gpu)};
+    const AttentionBlocks best = on_simt ? simt_blocks(op, kernel, gpu, beside) : tensor_core_blocks(op, kernel, gpu, beside);
     t.compute = best.compute;
     t.l2 = best.stream;
     t.latency += best.alone;

@@ -10,10 +10,10 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::int64_t matrix_rows = 16;  // rows of the smallest matrix instruction
-constexpr std::int64_t block_warps = 4;   // of a block of queries, that share its rows
+constexpr std::int64_t mma_rows = 16;    // rows of the smallest MMA instruction
+constexpr std::int64_t block_warps = 4;  // of a block of queries, that share its rows
 
-Seconds time(const AttentionBlocks& b, const BesideBlocks& beside) {
+Seconds time(const AttentionBlocks& b, const KernelLimits& beside) {
     return b.alone + busy_time(b.compute, beside.dram, b.stream, beside.overlap, beside.power);
 }
 
@@ -117,19 +117,19 @@ AttentionBlocks by_queries(const Attention& op, const AttentionKernel& kernel, c
     const std::int64_t step = kernel.design->key_step;
     const double keys = blocks(seen, step) * static_cast<double>(step);
     const double chunk = blocks(seen, step * parts) * static_cast<double>(step);
-    const double warp_rows = static_cast<double>(std::max(r.block / block_warps, matrix_rows));
+    const double warp_rows = static_cast<double>(std::max(r.block / block_warps, mma_rows));
     const Seconds score = score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu) / warp_rows;
     const MaskedScores masked = masked_scores(op, r, seen, kernel);
-    const Seconds masking = lasting(kernel.design->masked_score_cycles, gpu.profile);
+    const Seconds masking = time_of_cycles(kernel.design->masked_score_cycles, gpu.profile);
     const Seconds longest = static_cast<double>(r.block) * chunk * score + masked.longest * masking,
                   starts = std::ceil(count / sms) * block_start(kernel, gpu);
     const Seconds alone = kernel.design->start_alone * starts;
     const Seconds stream = key_stream(op, r, count, static_cast<double>(parts), chunk, kernel, gpu);
     const Seconds merge = merge_time(op, parts, kernel, gpu);
     if (count <= sms) return {longest + starts - alone, stream, alone + merge};
-    const Seconds share =
+    const Seconds fraction =
         r.sets * std::max(padded_pairs(op, r, keys), r.group * visible_pairs(op)) / sms * score + r.sets * masked.all / sms * masking;
-    return {max(longest, share + kernel.design->imbalance * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
+    return {max(longest, fraction + kernel.design->imbalance * longest * (1 - sms / count)) + starts - alone, stream, alone + merge};
 }
 
 /// How the keys of one decoding kernel are gone through.
@@ -143,7 +143,7 @@ struct KeyLoop {
 /// Keys are split over blocks until these fill the SMs (split-KV): as the library's launcher does, or in as many parts as are fastest.
 /// Blocks start in whole waves, unless they share the work evenly.
 AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, const AttentionKernel& kernel, const Gpu& gpu,
-                                  const BesideBlocks& beside) {
+                                  const KernelLimits& beside) {
     const int sms = gpu.profile.sm_count;
     const std::int64_t keys = op.window > 0 ? std::min(op.kv_len, op.window + op.query_len) : op.kv_len, step = kernel.design->key_step;
     const auto split = [&](std::int64_t parts) -> AttentionBlocks {
@@ -172,7 +172,7 @@ AttentionBlocks split_over_blocks(const Attention& op, const KeyLoop& loop, cons
 }
 
 /// Queries that share a KV head are packed into one block.
-AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const KernelLimits& beside) {
     const auto& p = *kernel.efficiency;
     const double sms = static_cast<double>(gpu.profile.sm_count);
     // Keys that are converted are computed on in the compute format: an 8-bit cache then spares DRAM, not the SM.
@@ -182,7 +182,7 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
     const BytesPerSecond even = gpu.profile.data_bandwidth(Traffic::read) * (p.bandwidth_fraction / sms) * (element / stored);
     const BytesPerSecond rate = even + p.own_bytes_per_sm_clock * byte * running_clock(gpu.profile);
     const std::int64_t queries = op.query_len * group_of(op);
-    const double rows = blocks(std::max<std::int64_t>(queries, 1), matrix_rows) * static_cast<double>(matrix_rows);
+    const double rows = blocks(std::max<std::int64_t>(queries, 1), mma_rows) * static_cast<double>(mma_rows);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.kv_heads),
                        .computed = rows * score_time(op, kernel, gpu) + conversion_time(op, kernel, gpu),
                        .taken_in = max(key / rate, key_time(op, kernel, gpu)),
@@ -192,7 +192,7 @@ AttentionBlocks by_keys(const Attention& op, const AttentionKernel& kernel, cons
 
 }  // namespace
 
-AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+AttentionBlocks tensor_core_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const KernelLimits& beside) {
     const bool apart = kernel.design->decodes_by_queries || (kernel.design->windows_apart && op.window > 0);
     if (op.query_len > 1 || apart || joins_prompts(op, kernel)) return by_queries(op, kernel, gpu);
     const AttentionBlocks keys = by_keys(op, kernel, gpu, beside);
@@ -203,7 +203,7 @@ AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel
 
 /// An element of a key or value takes as many instructions as leave the least error where TensorRT-LLM decodes Llama 2 70B, Mistral, Falcon
 /// and GPT-J so.
-AttentionBlocks lane_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside) {
+AttentionBlocks simt_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const KernelLimits& beside) {
     constexpr double instructions = 4.5, converting = 2.5;
     const double each = instructions + (element_size(op.kv_precision) < 2 * byte ? converting : 0);
     const KeyLoop loop{.sets = static_cast<double>(op.batch * op.heads * op.query_len),

@@ -11,17 +11,17 @@ struct AttentionBlocks {
     Seconds alone{};          ///< while nothing streams: in (part of) their start, and in the kernel that adds the parts of split keys up
 };
 
-/// What bounds a kernel beside its blocks, and how the two overlap.
-struct BesideBlocks {
+/// What bounds a kernel in addition to its blocks, and how the two overlap.
+struct KernelLimits {
     Seconds dram;
     double overlap;
     PowerLimit power;
 };
 
 /// On tensor cores: several queries a sequence are cut by queries; decoding is cut by keys or queries, as is faster, or by keys alone.
-AttentionBlocks matrix_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside);
+AttentionBlocks tensor_core_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const KernelLimits& beside);
 
 /// On CUDA cores: each query has a block of its own, and several of these an SM, so that they hide each other's start.
-AttentionBlocks lane_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const BesideBlocks& beside);
+AttentionBlocks simt_blocks(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu, const KernelLimits& beside);
 
 }  // namespace roofcast

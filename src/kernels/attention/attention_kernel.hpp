@@ -23,8 +23,8 @@ struct AttentionKernel {
 /// On tensor cores: that of blocks of whole heads where the caller has one for the operator; else the one that the software runs on
 /// the operator's cache, or on tensors without one.
 /// On CUDA cores: the engine's own. Efficiencies are those of the cache's format.
-AttentionKernel matrix_kernel(const Attention& op, const Gpu& gpu);
-AttentionKernel lane_kernel(const Attention& op, const Gpu& gpu);
+AttentionKernel tensor_core_kernel(const Attention& op, const Gpu& gpu);
+AttentionKernel simt_kernel(const Attention& op, const Gpu& gpu);
 
 /// Whether `op` is by a framework's kernel that multiplies fp32 in parts, on tensor cores.
 bool splits_operands(const Attention& op, const Gpu& gpu);
@@ -32,32 +32,32 @@ bool splits_operands(const Attention& op, const Gpu& gpu);
 /// Whether the operator is part of a decoder, whose engine keeps a KV cache.
 bool keeps_cache(const Attention& op);
 
-/// Whether decoding sequences take blocks of queries beside prompts, a whole one for each head.
+/// Whether decoding sequences take blocks of queries together with prompts, a whole one for each head.
 bool joins_prompts(const Attention& op, const AttentionKernel& kernel);
 
-/// Of what kernels do for a head, to that for one 128 wide (mean of keys and values): half of it whatever the width.
+/// Work per head relative to a head 128 wide (mean of keys and values). Half of it does not depend on the width.
 double width_scale(const Attention& op);
 
-/// Of one SM: per score both matrix products, and softmax on the CUDA cores.
+/// Time of one SM per score: both GEMMs, and softmax on the CUDA cores.
 Seconds score_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
-/// Of one SM, per key and warp, each of which converts a narrower cache for itself.
+/// Time of one SM per key and warp to convert a narrower cache; each warp converts for itself.
 Seconds conversion_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
-/// Of one SM, to take in the key and value of one token, wider than kernels are made for. Latent attention, wider still, has kernels of its
-/// own.
+/// Time of one SM to load the key and value of one token in heads wider than kernels are made for. Latent attention has its own
+/// kernels.
 Seconds key_time(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
-/// Of one SM, to take in `rows` of queries of a block that shares keys, and to store its output.
+/// Time of one SM to load `rows` query rows of a block that shares keys, and to store its output.
 Seconds row_tile_time(const Attention& op, std::int64_t rows, const AttentionKernel& kernel, const Gpu& gpu);
 
-/// Of a kernel without an engine's cache, before its blocks start.
+/// Time before the blocks of a kernel without an engine's cache start.
 Seconds kernel_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
 /// Start, first loads and write-back of a block of queries.
 Seconds block_start(const AttentionKernel& kernel, const Gpu& gpu);
 
-/// The same of a block that shares the keys of a head.
+/// The same for a block that shares the keys of a head.
 Seconds split_block_start(const Attention& op, const AttentionKernel& kernel, const Gpu& gpu);
 
 /// Kernel that adds up the parts of split keys.

@@ -20,8 +20,8 @@ std::int64_t full_wave_parts(const KeySplit& split, const SplitWork& work) {
     const std::int64_t steps = steps_of(work.keys, work.head_dim <= 64 ? 256 : work.head_dim <= 128 ? 128 : 64);
     const std::int64_t most = std::min(split.most_parts, steps);
     const auto filled = [&](std::int64_t parts) {
-        const double share = work.sets * static_cast<double>(parts) / slots;
-        return share / std::ceil(share);
+        const double fraction = work.sets * static_cast<double>(parts) / slots;
+        return fraction / std::ceil(fraction);
     };
     // The least number of parts that shortens them further.
     const auto next = [&](std::int64_t parts) {

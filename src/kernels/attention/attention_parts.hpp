@@ -22,7 +22,7 @@ std::optional<std::int64_t> split_parts(const KeySplit& split, const SplitWork& 
 /// number of parts does; one, where the sets alone nearly fill the SMs. Steps of keys are the longer the narrower the head.
 std::int64_t full_wave_parts(const KeySplit& split, const SplitWork& work);
 
-/// FlashAttention-3's (dynamic splits of sequences of different lengths): as many as give each SM its share of the steps of `split.keys`
+/// FlashAttention-3's (dynamic splits of sequences of different lengths): as many as give each SM its part of the steps of `split.keys`
 /// and a tenth more; one, where there are four steps or fewer.
 std::int64_t even_step_parts(const KeySplit& split, const SplitWork& work);
 

@@ -5,7 +5,7 @@
 
 namespace roofcast {
 
-/// Two batched products, and scaling, mask and softmax over the scores; what frameworks and engines do around them as `op` says.
+/// Two batched GEMMs, and scaling, mask and softmax over the scores; what frameworks and engines do around them as `op` says.
 KernelCost unfused_attention_cost(const Attention& op, const Gpu& gpu, Cache cache);
 
 }  // namespace roofcast

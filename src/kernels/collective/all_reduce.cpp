@@ -44,7 +44,7 @@ Bytes link_bytes(AllReduceAlgorithm algorithm, const Collective& op) {
     return switch_bytes(op);
 }
 
-/// Of the link's bandwidth that the kernel reaches.
+/// Fraction of the link's bandwidth that the kernel reaches.
 double link_fraction(const AllReduceKernel& kernel, bool nvlink, const AllReduceParameters& p) {
     if (kernel.algorithm == AllReduceAlgorithm::multicast) return p.multicast_fraction;
     return std::min(1.0, kernel.link_rate * (nvlink ? p.nvlink_fraction : p.pcie_fraction));
@@ -57,7 +57,7 @@ KernelCost copy_cost(const Collective& op, const Gpu& gpu) {
     return cost(Elementwise{.elements = std::max<std::int64_t>(elements, 1), .reads = 1, .writes = 1}, gpu, Cache::produced);
 }
 
-/// Of one kernel, whatever it accepts.
+/// Cost of one kernel, whether or not it accepts the message.
 KernelCost cost_by(const AllReduceKernel& kernel, const Collective& op, const Gpu& gpu) {
     const AllReduceParameters& p = gpu.parameters.values.all_reduce;
     const bool nvlink = gpu.profile.over_nvlink(op.gpus);

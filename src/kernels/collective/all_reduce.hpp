@@ -11,7 +11,7 @@ namespace roofcast {
 /// The kernel that `library` runs for `op` on `gpu`; nullptr where it leaves the message to NCCL.
 const AllReduceKernel* chosen_all_reduce(const Collective& op, const KernelLibrary& library, const GpuProfile& gpu);
 
-/// Of the kernel that `library` runs for `op`, of NCCL's where it has none.
+/// Cost of the kernel that `library` runs for `op`; NCCL's if it has none.
 KernelCost all_reduce_cost(const Collective& op, const KernelLibrary& library, const Gpu& gpu);
 
 /// `cost(op, gpu, cache)` where `library` may run `op`; nullptr: the vendor's libraries run it.

@@ -77,8 +77,8 @@ KernelCost cost(const Collective& op, const Gpu& gpu, Cache) {
         overhead * ring_bytes(op) / rate + local_bytes(op) / (gpu.profile.data_bandwidth(Traffic::copied) * p.local_fraction);
     t.dram_bytes = local_bytes(op);
     if (adds_in_switch(op, gpu.profile)) transfer = min(transfer, switch_bytes(op) / (link * gpu.profile.facts.switch_reduction));
-    const Seconds chunk = lasting(p.chunk_cycles, gpu.profile);
-    t.latency = lasting(p.fixed_cycles, gpu.profile) + steps(op) * p.hop;
+    const Seconds chunk = time_of_cycles(p.chunk_cycles, gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles, gpu.profile) + steps(op) * p.hop;
     t.communication = max(pipelined(chunk, transfer) - chunk, least_direct(op, p));
     KernelCost kernel = combine(t, gpu);
     if (op.kind == CollectiveKind::all_reduce) kernel.algorithm = ring_algorithm;

@@ -1,5 +1,5 @@
 #pragma once
-/// Data-sheet rates between GPUs and to the host.
+/// Data-sheet rates between GPUs, and between GPU and CPU.
 
 #include "roofcast/gpu_profile.hpp"
 #include "roofcast/op_graph.hpp"
@@ -9,7 +9,7 @@ namespace roofcast {
 /// One direction of the PCIe link.
 BytesPerSecond pcie_bandwidth(const GpuProfile& gpu);
 
-/// One direction between so many GPUs: NVLink where it joins them, else PCIe.
+/// One direction between this many GPUs: NVLink where it joins them, else PCIe.
 BytesPerSecond link_bandwidth(const GpuProfile& gpu, std::int64_t gpus);
 
 /// All-reduce of several GPUs behind switches that add. Two GPUs gain nothing by it.

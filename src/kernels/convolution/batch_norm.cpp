@@ -82,7 +82,7 @@ Seconds batch_norm_time(const Elementwise& op, double from_dram, const GpuProfil
     const double rounds = std::max(1.0, of_sm / held);
     const double load = std::min(of_sm, held) * cut.threads / usual_threads;
     const double turn = cut.waits + cut.from_dram * from_dram + cut.beside * load;
-    return lasting(rounds * cut.turns * turn + (rounds - 1) * cut.start, gpu);
+    return time_of_cycles(rounds * cut.turns * turn + (rounds - 1) * cut.start, gpu);
 }
 
 }  // namespace roofcast

@@ -16,18 +16,18 @@ constexpr int least_pixels = 64;
 
 // Pixels or Winograd tiles, and channels, of the one kernel that the library has on CUDA cores for each algorithm, as residuals by map and
 // channels show it (docs/decisions/convolution-algorithms.md).
-constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, product_tile{128, 64};
+constexpr Tile implicit_tile{128, 32}, fused_tile{32, 32}, gemm_tile{128, 64};
 
 /// Pixels and channels of tensor cores' one kernel for a group that none takes together with others: RegNets with groups of 24 to 120
 /// channels.
 constexpr Tile group_tile{128, 128};
 
-bool on_lanes(Precision p, const Gpu& gpu) {
+bool on_simt(Precision p, const Gpu& gpu) {
     return gpu.profile.math_unit(p) == MathUnit::simt;
 }
 
 /// Efficiencies of convolution kernels on CUDA cores that reach `peak_fraction`.
-GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
+GemmParameters simt_parameters(double peak_fraction, const Gpu& gpu) {
     GemmParameters p = gpu.parameters.values.gemm[index(MathUnit::simt)];
     p.peak_fraction = peak_fraction;
     p.tiling.epilogue_cycles = gpu.parameters.values.convolution.epilogue_cycles;
@@ -37,20 +37,20 @@ GemmParameters lane_parameters(double peak_fraction, const Gpu& gpu) {
 }
 
 /// Whether the input is the left matrix as it lies: nothing is gathered.
-bool is_plain_product(const Conv2d& op) {
+bool is_plain_gemm(const Conv2d& op) {
     return has_one_tap(op) && op.stride == 1 && op.padding_h == 0 && op.padding_w == 0;
 }
 
-/// Share of the rate of smaller filters that those of more than 32 taps reach which are not for images.
-double large_filter_share(const Conv2d& op, const GpuProfile& gpu) {
+/// Fraction of the rate of smaller filters that those of more than 32 taps reach which are not for images.
+double large_filter_fraction(const Conv2d& op, const GpuProfile& gpu) {
     constexpr std::int64_t most_taps = 32, image_channels = 4;
     const bool large = op.kernel_h * op.kernel_w > most_taps && op.padding_h > 0 && op.in_channels > image_channels;
     return large ? gpu.libraries.convolutions.large_filter_rate : 1;
 }
 
-/// Share of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, the library's
+/// Fraction of the rate of wider formats' kernels, relative to the peak, that those for fp8 reach: all of it with few tiles, the library's
 /// `fp8_rate` where outputs fill half of the SMs with tiles of 128 x 128.
-double fp8_share(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
+double fp8_fraction(const Conv2d& op, Precision unit, const GpuProfile& gpu) {
     constexpr double outputs_of_tile = 128 * 128, few = 0.05, many = 0.5;
     if (unit != Precision::fp8) return 1;
     const double filled = output_elements(op) / outputs_of_tile / real(gpu.sm_count);
@@ -63,35 +63,35 @@ std::int64_t elements_of(Bytes step, Precision unit) {
     return static_cast<std::int64_t>(step / max(element_size(unit), 2 * byte));
 }
 
-/// Whether libraries have a convolution whose matrix instructions are those of groups of warps, where there are such: of taps whose
+/// Whether libraries have a convolution whose MMA instructions are those of groups of warps, where there are such: of taps whose
 /// channels fill its steps, those of all groups together, or where nothing is gathered.
 bool has_group_kernel(const Conv2d& op, Precision unit, const GatheringKernels& kernels) {
-    return is_plain_product(op) || op.in_channels % elements_of(kernels.wide_step, unit) == 0;
+    return is_plain_gemm(op) || op.in_channels % elements_of(kernels.wide_step, unit) == 0;
 }
 
 /// Efficiencies of implicit GEMM in `unit`.
 GemmParameters implicit_parameters(const Conv2d& op, Precision unit, const Gpu& gpu) {
     const ConvolutionParameters& c = gpu.parameters.values.convolution;
-    const double share = large_filter_share(op, gpu.profile);
-    if (on_lanes(unit, gpu)) return lane_parameters(share * c.implicit_fraction, gpu);
+    const double fraction = large_filter_fraction(op, gpu.profile);
+    if (on_simt(unit, gpu)) return simt_parameters(fraction * c.implicit_fraction, gpu);
     GemmParameters p = gemm_parameters(gpu, unit);
-    p.peak_fraction *= share * c.matrix_fraction * fp8_share(op, unit, gpu.profile);
+    p.peak_fraction *= fraction * c.tensor_core_fraction * fp8_fraction(op, unit, gpu.profile);
     const auto& gathering = gpu.profile.libraries.convolutions.gathering;
     if (!gathering) return p;
-    if (!has_group_kernel(op, unit, *gathering)) p.peak_fraction *= warp_matrix_share(gpu.profile);
-    if (!is_plain_product(op)) p.fixed_cycles += gathering->start_cycles;
+    if (!has_group_kernel(op, unit, *gathering)) p.peak_fraction *= warp_mma_rate(gpu.profile);
+    if (!is_plain_gemm(op)) p.fixed_cycles += gathering->start_cycles;
     return p;
 }
 
-/// A product of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
-MatrixProduct product_of(const Conv2d& op, Precision unit, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-    MatrixProduct product = plain_product(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
+/// A GEMM of the algorithm that runs in `unit`, with elements stored in the convolution's precision.
+TiledGemm gemm_of(const Conv2d& op, Precision unit, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+    TiledGemm gemm = plain_gemm(batch, m, n, k, unit, 8 * element_size(unit).in(byte));
     const double stored = element_size(op.precision) / element_size(unit);
-    product.a_element = stored * product.a_element;
-    product.b_element = stored * product.b_element;
-    product.c_element = stored * product.c_element;
-    product.compulsory = stored * product.compulsory;
-    return product;
+    gemm.a_element = stored * gemm.a_element;
+    gemm.b_element = stored * gemm.b_element;
+    gemm.c_element = stored * gemm.c_element;
+    gemm.compulsory = stored * gemm.compulsory;
+    return gemm;
 }
 
 /// Whether tensor cores have a kernel for the groups in channels-last layout: those of a power of two of channels. Others are converted
@@ -125,33 +125,33 @@ bool has_first_layer_kernel(const Conv2d& op, const Gpu& gpu) {
 /// Channels of each tap that a kernel multiplies: whole steps where it gathers them so.
 std::int64_t channels_taken(const Conv2d& op, std::int64_t channels, Precision unit, const Gpu& gpu) {
     constexpr std::int64_t of_first_layer = 4;
-    if (!on_lanes(unit, gpu) && has_first_layer_kernel(op, gpu)) return of_first_layer;
+    if (!on_simt(unit, gpu) && has_first_layer_kernel(op, gpu)) return of_first_layer;
     const auto& gathering = gpu.profile.libraries.convolutions.gathering;
-    if (on_lanes(unit, gpu) || !gathering || is_plain_product(op)) return channels;
+    if (on_simt(unit, gpu) || !gathering || is_plain_gemm(op)) return channels;
     const std::int64_t step = elements_of(gathering->step, unit);
     return (channels + step - 1) / step * step;
 }
 
 /// [N·OH·OW, IC·KH·KW] · [IC·KH·KW, OC] for each group; the left matrix is gathered from the input on the fly.
 KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
-    const std::int64_t groups = std::max<std::int64_t>(op.groups, 1) / (on_lanes(unit, gpu) ? 1 : packed_groups(op));
+    const std::int64_t groups = std::max<std::int64_t>(op.groups, 1) / (on_simt(unit, gpu) ? 1 : packed_groups(op));
     const std::int64_t pixels = op.batch * op.out_height() * op.out_width();
     const std::int64_t k = channels_taken(op, op.in_channels / groups, unit, gpu) * op.kernel_h * op.kernel_w;
-    MatrixProduct product = product_of(op, unit, groups, pixels, op.out_channels / groups, k);
-    product.compulsory = work(op).bytes;
-    if (on_lanes(unit, gpu)) {
-        take_only(implicit_tile, product);
+    TiledGemm gemm = gemm_of(op, unit, groups, pixels, op.out_channels / groups, k);
+    gemm.compulsory = work(op).bytes;
+    if (on_simt(unit, gpu)) {
+        take_only(implicit_tile, gemm);
     } else {
-        product.least_rows = least_pixels;
+        gemm.least_rows = least_pixels;
         if (const auto& gathering = gpu.profile.libraries.convolutions.gathering)
-            product.least_columns = static_cast<int>(gathering->least_outputs);
-        product.most_parts = 1;
-        product.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
-        if (op.channels_last && !has_packed_groups(op) && product.n < group_tile.n) take_only(group_tile, product);
+            gemm.least_columns = static_cast<int>(gathering->least_outputs);
+        gemm.most_split_k = 1;
+        gemm.relative_epilogue = std::min(1.0, element_size(op.precision) / (2 * byte));  // no 16-bit outputs of 8-bit inputs
+        if (op.channels_last && !has_packed_groups(op) && gemm.n < group_tile.n) take_only(group_tile, gemm);
     }
     // Channels are the contiguous dimension: their count aligns, not that of k.
-    product.aligned = on_lanes(unit, gpu) || has_first_layer_kernel(op, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
-    KernelCost c = matrix_product_cost(product, implicit_parameters(op, unit, gpu), gpu, cache);
+    gemm.aligned = on_simt(unit, gpu) || has_first_layer_kernel(op, gpu) || (op.in_channels % 8 == 0 && op.out_channels % 8 == 0);
+    KernelCost c = tiled_gemm_cost(gemm, implicit_parameters(op, unit, gpu), gpu, cache);
     c.flops = work(op).matrix;  // zeros between packed groups take time and energy, and are no work
     return c;
 }
@@ -161,11 +161,11 @@ KernelCost implicit_gemm_cost(const Conv2d& op, Precision unit, const Gpu& gpu, 
 KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t rows = 8, columns = 16, outputs = 4, points = 16;
     const std::int64_t map_blocks = op.batch * ((op.out_height() + rows - 1) / rows) * ((op.out_width() + columns - 1) / columns);
-    MatrixProduct product = product_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
-    product.accumulators = real(points);
-    take_only(fused_tile, product);
-    product.compulsory = work(op).bytes;
-    return matrix_product_cost(product, lane_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
+    TiledGemm gemm = gemm_of(op, unit, 1, map_blocks * (rows * columns / outputs), op.out_channels, points * op.in_channels);
+    gemm.accumulators = real(points);
+    take_only(fused_tile, gemm);
+    gemm.compulsory = work(op).bytes;
+    return tiled_gemm_cost(gemm, simt_parameters(gpu.parameters.values.convolution.fused_fraction, gpu), gpu, cache);
 }
 
 /// F(4×4, 3×3) through memory: 36 products for 16 outputs, between kernels that transform input and filters, and the output back. Tiles
@@ -173,25 +173,25 @@ KernelCost fused_winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu,
 KernelCost winograd_cost(const Conv2d& op, Precision unit, const Gpu& gpu, Cache cache) {
     constexpr std::int64_t side = 4, points = 36;
     const std::int64_t tiles = op.batch * ((op.out_height() + side - 1) / side) * ((op.out_width() + side - 1) / side);
-    MatrixProduct product = product_of(op, unit, points, tiles, op.out_channels, op.in_channels);
-    take_only(product_tile, product);
-    product.blocks_per_sm = 2;
+    TiledGemm gemm = gemm_of(op, unit, points, tiles, op.out_channels, op.in_channels);
+    take_only(gemm_tile, gemm);
+    gemm.blocks_per_sm = 2;
     const double transformed =
         real(points) * (real(tiles) * real(op.in_channels + op.out_channels) + real(op.in_channels) * real(op.out_channels));
     const double filters = real(op.in_channels) * real(op.out_channels) * real(op.kernel_h * op.kernel_w);
     const Bytes moved = input_bytes(op) + output_bytes(op) + (transformed + filters) * element_size(op.precision);
-    const GemmParameters p = lane_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
-    return in_sequence(transform_cost(moved, gpu, cache), matrix_product_cost(product, p, gpu, cache));
+    const GemmParameters p = simt_parameters(gpu.parameters.values.convolution.winograd_fraction, gpu);
+    return in_sequence(transform_cost(moved, gpu, cache), tiled_gemm_cost(gemm, p, gpu, cache));
 }
 
 KernelCost faster(const KernelCost& a, const KernelCost& b) {
     return b.total < a.total ? b : a;
 }
 
-/// The fastest algorithm whose products run in `unit`.
+/// The fastest algorithm whose GEMMs run in `unit`.
 KernelCost fastest_in(Precision unit, const Conv2d& op, const Gpu& gpu, Cache cache) {
     KernelCost best = implicit_gemm_cost(op, unit, gpu, cache);
-    if (!winograd_applies(op) || !on_lanes(unit, gpu)) return best;
+    if (!winograd_applies(op) || !on_simt(unit, gpu)) return best;
     best = faster(best, fused_winograd_cost(op, unit, gpu, cache));
     return faster(best, winograd_cost(op, unit, gpu, cache));
 }
@@ -205,7 +205,7 @@ bool layouts_agree(const Conv2d& op) {
 /// of 16 bytes.
 bool takes_layout(const Conv2d& op) {
     const bool whole_vectors = in_whole_vectors(op.height * op.width, element_size(op.precision));
-    return op.channels_last || layouts_agree(op) || (is_plain_product(op) && whole_vectors);
+    return op.channels_last || layouts_agree(op) || (is_plain_gemm(op) && whole_vectors);
 }
 
 constexpr std::int64_t vector_channels = 8;  // of 16 bits, that kernels on tensor cores load at once
@@ -215,12 +215,12 @@ std::int64_t whole_vectors(std::int64_t channels) {
     return (channels + vector_channels - 1) / vector_channels * vector_channels;
 }
 
-/// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain products run in kernels for any
+/// Whether the library pads channels to whole vectors where taps are gathered, but for images. Plain GEMMs run in kernels for any
 /// alignment.
 bool pads_channels(const Conv2d& op, const Gpu& gpu) {
     constexpr std::int64_t of_image = 4;
     const bool odd = op.in_channels % vector_channels != 0 || op.out_channels % vector_channels != 0;
-    return odd && !is_plain_product(op) && gpu.profile.libraries.convolutions.pads_channels && gpu.caller.convolves_as_pytorch() &&
+    return odd && !is_plain_gemm(op) && gpu.profile.libraries.convolutions.pads_channels && gpu.caller.convolves_as_pytorch() &&
            op.channels_last && op.groups == 1 && op.in_channels > of_image && element_size(op.precision) == 2 * byte;
 }
 
@@ -252,14 +252,14 @@ KernelCost fastest(const Conv2d& op, const Gpu& gpu, Cache cache) {
     const KernelCost best = fastest_in(op.precision, op, gpu, cache);
     // CUDA cores' kernels take NCHW. cuDNN 9.19 on H100 and H200; others have no rows.
     const bool converts = op.channels_last && !layouts_agree(op) && has_asynchronous_copies(gpu.profile);
-    if (on_lanes(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
+    if (on_simt(op.precision, gpu)) return converts ? in_sequence(converted_both_ways(op, gpu, cache), best) : best;
     // Not on CUDA cores, though they would often be faster: RegNets and DPN-92 with groups of 24 channels do not run as they would there.
     if (op.channels_last && !layouts_agree(op) && !has_packed_groups(op)) return in_sequence(converted_around_groups(op, gpu, cache), best);
     const KernelCost whole = takes_layout(op) ? best : in_sequence(converted_to_channels_last(op, gpu, cache), best);
     // In place of tensor cores' kernels for few channels, which take either layout.
-    const bool has_lanes = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
-                           gpu.profile.supports(Precision::fp32);
-    return has_lanes ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
+    const bool has_simt = element_size(op.precision) >= 2 * byte && gpu.profile.math_unit(Precision::fp32) == MathUnit::simt &&
+                          gpu.profile.supports(Precision::fp32);
+    return has_simt ? faster(whole, fastest_in(Precision::fp32, op, gpu, cache)) : whole;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ bool has_usual_filter(const Conv2d& op) {
 }
 
 /// Whether PyTorch's own kernel runs whose time is known: on planes, but for what it leaves to the library in fp16, of which strides of two
-/// depend on sizes that are not told apart here. Rows of older GPUs are of older versions, which take as long as the library.
+/// depend on sizes that are not distinguished here. Rows of older GPUs are of older versions, which take as long as the library.
 bool runs_own_kernel(const Conv2d& op, const Gpu& gpu) {
     const bool left_to_library = op.precision == Precision::fp16 && has_usual_filter(op) && op.stride == 1;
     return gpu.caller.own_convolutions && !op.channels_last && !left_to_library && gpu.profile.libraries.convolutions.framework_depthwise;
@@ -48,16 +48,16 @@ constexpr std::int64_t few_images = 8;
 FlopsPerSecond direct_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
     constexpr double planar = 0.5;
     const double single = std::min(0.5, 2 * byte / element_size(op.precision));
-    const double share = gpu.parameters.values.convolution.depthwise_rate * (pairs ? 1 : single) * (op.channels_last ? 1 : planar);
+    const double fraction = gpu.parameters.values.convolution.depthwise_rate * (pairs ? 1 : single) * (op.channels_last ? 1 : planar);
     const Precision computed = op.precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
-    return std::min(lane_rate(gpu.profile, Precision::fp32) * share, lane_rate(gpu.profile, computed));
+    return std::min(simt_rate_of(gpu.profile, Precision::fp32) * fraction, simt_rate_of(gpu.profile, computed));
 }
 
 /// What a library runs where it has no depthwise kernel: one for any filter with an output for each input; else a kernel for each group,
 /// assumed to be no faster.
 Seconds general_time(const Conv2d& op, const GeneralDepthwise& kernel, const Gpu& gpu) {
     const double least = op.out_channels != op.in_channels ? kernel.group_output_instructions : 0;
-    return lane_time(output_elements(op), std::max(least, kernel.tap_instructions * taps_of(op)), gpu.profile);
+    return simt_time(output_elements(op), std::max(least, kernel.tap_instructions * taps_of(op)), gpu.profile);
 }
 
 /// FLOPs per second of a depthwise convolution. Without a kernel of their own they run as implicit GEMM on CUDA cores, whose blocks compute
@@ -70,7 +70,7 @@ FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
     const double taps = taps_of(op), outputs = real(op.out_channels) / real(op.in_channels);
     const double used = std::min(1.0, outputs / columns) * taps / std::max(taps, least_taps);
     return std::min(direct,
-                    lane_rate(gpu.profile, Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
+                    simt_rate_of(gpu.profile, Precision::fp32) * (gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction * used));
 }
 
 /// What libraries' kernels for channels last take before they are under way: one tap after the other, however few outputs there are (H100
@@ -78,7 +78,7 @@ FlopsPerSecond depthwise_rate(const Conv2d& op, const Gpu& gpu, bool pairs) {
 Seconds start_of_taps(const Conv2d& op, const Gpu& gpu) {
     constexpr double narrow_cycles = 350, wide_cycles = 160;
     if (!op.channels_last || !has_depthwise_kernel(op)) return {};
-    return lasting((element_size(op.precision) < 4 * byte ? narrow_cycles : wide_cycles) * taps_of(op), gpu.profile);
+    return time_of_cycles((element_size(op.precision) < 4 * byte ? narrow_cycles : wide_cycles) * taps_of(op), gpu.profile);
 }
 
 /// On CUDA cores, of libraries' kernels.

@@ -29,7 +29,7 @@ KernelCost converted_layout(std::int64_t images, std::int64_t pixels, std::int64
     constexpr double block_cycles = 410;
     const double count = real(images) * blocks(pixels, side) * blocks(channels, side);
     Terms t = transform_terms(2 * tensor, gpu, cache);
-    t.compute = lasting(count * block_cycles / real(gpu.profile.sm_count), gpu.profile);
+    t.compute = time_of_cycles(count * block_cycles / real(gpu.profile.sm_count), gpu.profile);
     return combine(t, gpu);
 }
 

@@ -9,7 +9,7 @@ namespace roofcast {
 Bytes input_bytes(const Conv2d& op);
 Bytes output_bytes(const Conv2d& op);
 
-/// A kernel that reorders or transforms `moved` bytes on the way to or from a matrix product.
+/// A kernel that reorders or transforms `moved` bytes on the way to or from a GEMM.
 KernelCost transform_cost(Bytes moved, const Gpu& gpu, Cache cache);
 
 /// The input to the other layout and the output back.

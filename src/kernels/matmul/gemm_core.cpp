@@ -12,62 +12,62 @@ namespace roofcast {
 
 namespace {
 
-constexpr double shared_epilogue_share = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
-constexpr int most_serial_parts = 4;           // A100 weight-only rows: 2 to 7 tried
-constexpr double stored_alone = 1.5;           // rate of products that only store misaligned rows, over those that load them too
-constexpr double held_up = 1.5;  // accumulation ratio from which on products of other blocks go on while one stores: nets on GeForce
+constexpr double shared_epilogue_fraction = 0.5;  // of an epilogue that waits for all that the chip writes: 0, 0.3, 0.7 and 1 tried
+constexpr int most_serial_split_k = 4;            // A100 weight-only rows: 2 to 7 tried
+constexpr double stored_alone = 1.5;              // rate of GEMMs that only store misaligned rows, over those that load them too
+constexpr double held_up = 1.5;  // accumulation ratio from which on GEMMs of other blocks go on while one stores: nets on GeForce
 
-Flops product_flops(const MatrixProduct& op) {
+Flops gemm_flops(const TiledGemm& op) {
     return 2 * flop * (static_cast<double>(op.batch) * static_cast<double>(op.m)) * (static_cast<double>(op.n) * static_cast<double>(op.k));
 }
 
-double outputs(const MatrixProduct& op) {
+double outputs(const TiledGemm& op) {
     return static_cast<double>(op.batch) * static_cast<double>(op.m) * static_cast<double>(op.n);
 }
 
 /// Traffic of one part's sums when k is split: in fp32, written once and read once; in turn, C is read and written.
-Bytes partial_sums(const MatrixProduct& op) {
-    return outputs(op) * (op.parts_in_turn ? 2 * op.c_element : 8 * byte);
+Bytes partial_sums(const TiledGemm& op) {
+    return outputs(op) * (op.serial_split_k ? 2 * op.c_element : 8 * byte);
 }
 
-/// Share of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
+/// Fraction of the rate that rows leave which do not start at multiples of 16 bytes. Tensor cores then get elements one by one, so that
 /// multiply-adds run at the same rate in 16 bits and in wider formats.
-double aligned_share(const MatrixProduct& op, const GemmParameters& p, MathUnit unit) {
+double aligned_fraction(const TiledGemm& op, const GemmParameters& p, MathUnit unit) {
     if (op.aligned) return 1;
-    const double share = 1 - p.misaligned;
-    if (unit == MathUnit::simt) return share;
-    return std::min(1.0, share * (op.wide_loads ? stored_alone : 1) * matrix_operand_width(op.precision, unit));
+    const double fraction = 1 - p.misaligned;
+    if (unit == MathUnit::simt) return fraction;
+    return std::min(1.0, fraction * (op.wide_loads ? stored_alone : 1) * operand_width(op.precision, unit));
 }
 
 /// Cycles that TF32 starts later where its kernels are others than those in 16 bits, the more the longer k is up to 128.
-double later_start(const MatrixProduct& op, const GpuProfile& gpu) {
+double later_start(const TiledGemm& op, const GpuProfile& gpu) {
     constexpr double depth = 128;
     const auto& tf32 = gpu.libraries.gemms.tf32;
     return op.precision == Precision::tf32 && tf32 ? tf32->start_cycles * std::min(1.0, static_cast<double>(op.k) / depth) : 0;
 }
 
-/// Of the traffic, what comes at a share of the bandwidth: of operands that are read along k what waves read again, and of far ones all.
-Bytes strided_traffic(const MatrixProduct& op, Bytes traffic) {
+/// Traffic at a fraction of the bandwidth: re-reads of operands stored along k, and all reads of far operands.
+Bytes strided_traffic(const TiledGemm& op, Bytes traffic) {
     if (!op.along_k) return {};
     return max(traffic - (op.far_operands ? outputs(op) * op.c_element : op.compulsory), 0 * byte);
 }
 
-GemmRates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
+GemmRates rates_of(const TiledGemm& op, const Gpu& gpu, const GemmParameters& p, Bytes traffic) {
     const auto& profile = gpu.profile;
     const double sms = static_cast<double>(profile.sm_count);
     const MathUnit unit = profile.math_unit(op.precision);
-    const double alignment = aligned_share(op, p, unit);
+    const double alignment = aligned_fraction(op, p, unit);
     const BytesPerSecond bandwidth = profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction;
     GemmRates r{};
-    const double share = p.peak_fraction * alignment, reached = reached_share(profile, op.precision, share);
-    r.per_output_step = (2 * flop / (matrix_rate(profile, op.precision) / sms * reached)).in(s);
-    const double lost_weight = reached / (accumulation_ratio(profile, op.precision) * share);  // of what a tile loses, over outputs
+    const double fraction = p.peak_fraction * alignment, reached = reached_fraction(profile, op.precision, fraction);
+    r.per_output_step = (2 * flop / (tensor_core_rate(profile, op.precision) / sms * reached)).in(s);
+    const double lost_weight = reached / (accumulation_ratio(profile, op.precision) * fraction);  // of what a tile loses, over outputs
     r.lost_outputs = p.tiling.tile_half / op.accumulators * lost_weight;
     const double operations = op.unpack_weights ? gpu.parameters.values.weight_only.dequantization_operations : 0;
     r.per_weight = instruction_time(operations, profile).in(s);
-    r.cycle = lasting(1, profile).in(s);
+    r.cycle = time_of_cycles(1, profile).in(s);
     const bool on_simt = unit == MathUnit::simt;
-    const double side = on_simt ? 1 : matrix_side(profile);
+    const double side = on_simt ? 1 : tensor_core_side(profile);
     r.per_a_byte = r.cycle / (p.tiling.l2_bytes_per_sm_clock * side);
     r.per_load = op.load_cycles * r.cycle;
     constexpr double whole_tile = std::numeric_limits<double>::infinity();
@@ -80,27 +80,27 @@ GemmRates rates_of(const MatrixProduct& op, const Gpu& gpu, const GemmParameters
     r.sums = (partial_sums(op) / bandwidth).in(s);
     r.sm_count = sms;
     r.waiting = op.waiting_cycles * r.cycle;
-    r.step_width = matrix_operand_width(op.precision, unit);
+    r.step_width = operand_width(op.precision, unit);
     r.later = later_start(op, profile);
     r.large_tiles = static_cast<double>(op.batch) * blocks(op.m, large_tile_side) * blocks(op.n, large_tile_side);
     r.relative_epilogue =
         op.relative_epilogue * (on_simt ? 1 : std::max(1.0, op.c_element / (2 * byte)));  // wider outputs take longer to store
     if (accumulation_ratio(profile, op.precision) > held_up) r.relative_epilogue = 0;
     r.relative_epilogue *= op.accumulators;
-    r.shared_epilogue = on_simt ? 0 : shared_epilogue_share;
+    r.shared_epilogue = on_simt ? 0 : shared_epilogue_fraction;
     r.blocks_per_sm = op.blocks_per_sm;
-    r.parts_in_turn = op.parts_in_turn;
+    r.serial_split_k = op.serial_split_k;
     r.steps_in_turn = op.steps_in_turn;
-    r.arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * product_flops(op), unit, gpu);
+    r.arithmetic = arithmetic_energy(relative_flop_energy(op.precision, unit) * gemm_flops(op), unit, gpu);
     r.power = power_limit(r.arithmetic, traffic, gpu);
     return r;
 }
 
 }  // namespace
 
-MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
-                            std::optional<Precision> output) {
-    MatrixProduct op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
+TiledGemm plain_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision, double weight_bits,
+                     std::optional<Precision> output) {
+    TiledGemm op{.batch = batch, .m = m, .n = n, .k = k, .precision = precision};
     op.a_element = element_size(precision);
     op.b_element = weight_bits / 8 * byte;
     op.c_element = element_size(output.value_or(activation_precision(precision)));
@@ -110,10 +110,10 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     op.compulsory = elements(m, k) * op.a_element + elements(k, n) * op.b_element + elements(m, n) * op.c_element;
     op.unpack_weights = op.b_element < op.a_element;
     if (op.unpack_weights) {
-        op.most_parts = most_serial_parts;
-        op.parts_in_turn = true;
+        op.most_split_k = most_serial_split_k;
+        op.serial_split_k = true;
     } else if (element_size(precision) < 2 * byte) {
-        op.most_parts = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
+        op.most_split_k = 1;  // kernels for 8- and 4-bit operands of CUTLASS, as serving engines compile them
     }
     op.wide_loads = in_whole_vectors(k, op.a_element);
     op.aligned = op.wide_loads && in_whole_vectors(n, op.c_element);
@@ -122,18 +122,18 @@ MatrixProduct plain_product(std::int64_t batch, std::int64_t m, std::int64_t n, 
     return op;
 }
 
-void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, MatrixProduct& product) {
+void take_shaped(std::span<const ShapedTile> tiles, std::int64_t rows, std::int64_t columns, TiledGemm& gemm) {
     for (const ShapedTile& tile : tiles) {
         if (rows > tile.most_m || columns > tile.most_n) continue;
-        take_only({tile.rows, tile.columns}, product);
-        product.relative_epilogue = tile.relative_epilogue;
-        product.cluster_rows = tile.cluster_rows;
-        product.padding_cost = tile.padding_cost;
+        take_only({tile.rows, tile.columns}, gemm);
+        gemm.relative_epilogue = tile.relative_epilogue;
+        gemm.cluster_rows = tile.cluster_rows;
+        gemm.padding_cost = tile.padding_cost;
         return;
     }
 }
 
-KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
+KernelCost tiled_gemm_cost(const TiledGemm& op, const GemmParameters& p, const Gpu& gpu, Cache cache) {
     const MathUnit unit = gpu.profile.math_unit(op.precision);
     Terms t;
     t.dram_bytes = dram_traffic(op, gpu, p, cache);
@@ -143,11 +143,11 @@ KernelCost matrix_product_cost(const MatrixProduct& op, const GemmParameters& p,
     t.dram = best.dram * s;
     t.l2 = best.l2 * s;
     t.latency = best.latency * s;
-    t.flops = product_flops(op);
+    t.flops = gemm_flops(op);
     t.overlap = p.overlap;
     KernelCost c = combine(t, gpu, rates.arithmetic, rates.power);
     if (best.split > 1) {
-        const Bytes partial = summed_parts(op.parts_in_turn, best.split) * partial_sums(op);
+        const Bytes partial = summed_parts(op.serial_split_k, best.split) * partial_sums(op);
         c.dram_bytes += partial;
         c.energy += partial * gpu.parameters.values.power.dram_byte;
     }

@@ -11,22 +11,22 @@ namespace roofcast {
 namespace {
 
 constexpr int split_factors[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-constexpr std::int64_t few_rows = 64;   // that low tiles are the best for
-constexpr double split_waves = 4;       // that the parts of k fill at most
-constexpr double waiting_blocks = 2;    // that share an SM on CUDA cores, one of which computes while the other waits
-constexpr double unpacking_blocks = 3;  // that share an SM and wait for their steps side by side: A100 weight-only rows, 1, 2 and 4 tried
-constexpr double reference_depth = 32;  // of k, that the cost of a step is given for
-constexpr double reference_tile = large_tile_side * large_tile_side;  // that the epilogue parameter is given for
+constexpr std::int64_t few_rows = 64;   // rows up to which low tiles are the best
+constexpr double split_waves = 4;       // most waves that split-K blocks fill
+constexpr double waiting_blocks = 2;    // blocks per SM on CUDA cores: one computes while the other waits
+constexpr double unpacking_blocks = 3;  // blocks per SM that wait for their steps in parallel: A100 weight-only rows, 1, 2 and 4 tried
+constexpr double reference_depth = 32;  // k elements per step of `k_step_cycles`
+constexpr double reference_tile = large_tile_side * large_tile_side;  // tile of `epilogue_cycles`
 
-/// What a tile's terms have in common, however k is split.
+/// Terms of a tile that do not depend on split-K.
 struct TileTerms {
     int area;
-    double tiles;          // of the product
-    double step, l2_step;  // seconds for an element of k
+    double tiles;          // of the GEMM
+    double step, l2_step;  // seconds per element of k
     double epilogue = 0;   // cycles
 };
 
-/// `padding`: mean time of a step along k, over that of tiles within the product.
+/// `padding`: mean time of a step along k, over that of tiles within the GEMM.
 double step_time(const GemmRates& r, Tile tile, double padding) {
     return padding * (tile.m * tile.n + r.lost_outputs) * r.per_output_step + tile.n * r.per_weight;
 }
@@ -41,9 +41,9 @@ double epilogue_cycles(const GemmRates& r, const GemmParameters& p, Tile tile) {
     return r.relative_epilogue * (tile.m * tile.n) / reference_tile * p.tiling.epilogue_cycles;
 }
 
-/// Additions of parts of k that one waits for after the other.
+/// Dependent additions of split-K partial sums.
 int additions_of(const GemmRates& r, int split) {
-    return r.parts_in_turn ? split - 1 : std::min(split - 1, 1);
+    return r.serial_split_k ? split - 1 : std::min(split - 1, 1);
 }
 
 /// Cycles of the steps along `k` elements.
@@ -58,29 +58,29 @@ Candidate terms_of(const GemmRates& r, const GemmParameters& p, const TileTerms&
     // Steps in turn take their time in each wave of the blocks that fit on the chip, while DRAM delivers; others start once.
     const double steps = steps_cycles(r, p, k);
     const double in_turn = r.steps_in_turn ? waves(t.tiles * split, unpacking_blocks * r.sm_count, p.tiling.tail) * steps : 0;
-    const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, beside the epilogue of the first
+    const double between = std::max(0.0, p.wave_cycles - t.epilogue);  // two waves, in addition to the epilogue of the first
     const double unshared = w - t.tiles * split / r.sm_count;          // whole waves less filled ones
     const double waiting = r.waiting > 0 ? waves(r.large_tiles * split, waiting_blocks * r.sm_count, 1) * k * r.waiting : 0;
     c.compute = std::max(w * k * t.step, waiting) +
                 (w * t.epilogue + (w - r.blocks_per_sm) * between + in_turn - r.shared_epilogue * unshared * t.epilogue) * r.cycle;
     c.l2 = w * k * t.l2_step;
-    c.dram = r.dram + summed_parts(r.parts_in_turn, split) * r.sums;
+    c.dram = r.dram + summed_parts(r.serial_split_k, split) * r.sums;
     c.latency = (p.fixed_cycles + r.later + (r.steps_in_turn ? 0 : steps) + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle;
     return c;
 }
 
-/// Least terms that do not depend on the tile, of candidates that cut k of `k` elements in `split` parts or more: seconds of DRAM traffic,
-/// and of latency without the steps along k, which get fewer.
+/// Lower bounds, independent of the tile, for candidates with split-K factors of `split` or more: seconds of DRAM traffic, and of
+/// latency without the steps along k.
 struct SharedTerms {
     double dram, latency;
 };
 
 SharedTerms shared_terms(const GemmRates& r, const GemmParameters& p, int split) {
-    return {r.dram + summed_parts(r.parts_in_turn, split) * r.sums,
+    return {r.dram + summed_parts(r.serial_split_k, split) * r.sums,
             (p.fixed_cycles + r.later + additions_of(r, split) * p.tiling.split_k_cycles) * r.cycle};
 }
 
-/// What no candidate with these shared terms is faster than whose SMs go along `k` elements.
+/// Lower bound of candidates with these shared terms whose SMs process `k` elements.
 double least_time(const TileTerms& t, const SharedTerms& shared, double k, double overlap) {
     constexpr double rounding = 1e-12;
     const Seconds busy = unlimited_time(k * t.step * s, shared.dram * s, k * t.l2_step * s, overlap);
@@ -103,19 +103,19 @@ struct Fastest {
     }
 };
 
-/// Whether the library cuts k in so many parts: only while the blocks take few waves.
-bool splits(const MatrixProduct& op, const GemmRates& r, const TileTerms& t, int split) {
-    return t.tiles * split <= split_waves * r.sm_count && split <= op.most_parts;
+/// Whether the library uses this split-K factor: only while the blocks fill few waves.
+bool splits(const TiledGemm& op, const GemmRates& r, const TileTerms& t, int split) {
+    return t.tiles * split <= split_waves * r.sm_count && split <= op.most_split_k;
 }
 
-/// A tile that the library has for the product.
+/// A tile that the library has for the GEMM.
 struct Tried {
     TileTerms terms;
     std::size_t place;  ///< among the library's tiles
-    bool splits;        ///< may be the fastest with a split k
+    bool splits;        ///< may be the fastest with split-K
 };
 
-/// Whether one of `tried` is as fast as `t` however k is split, or faster: as many tiles of as many outputs, whose operands take no longer.
+/// Whether one of `tried` is as fast as `t` with any split-K factor: equal tiles and outputs, and no slower operands.
 bool has_equal(std::span<const Tried> tried, const TileTerms& t) {
     return std::any_of(tried.begin(), tried.end(), [&t](const Tried& other) {
         return t.area == other.terms.area && t.tiles == other.terms.tiles && t.step >= other.terms.step && t.l2_step >= other.terms.l2_step;
@@ -125,22 +125,22 @@ bool has_equal(std::span<const Tried> tried, const TileTerms& t) {
 /// k in whole steps of a block, by split factor.
 class SplitDepths {
 public:
-    explicit SplitDepths(const MatrixProduct& op) : op_(op) {}
-    /// A part's k where there are `split_factors[i]`. Factors are asked for in order.
+    explicit SplitDepths(const TiledGemm& op) : op_(op) {}
+    /// k per part for `split_factors[i]`. Factors are requested in order.
     double operator[](std::size_t i) {
         if (i == known_) depths_[known_++] = blocks(op_.k, op_.depth * split_factors[i]) * static_cast<double>(op_.depth);
         return depths_[i];
     }
 
 private:
-    const MatrixProduct& op_;
+    const TiledGemm& op_;
     std::size_t known_ = 0;
     std::array<double, std::size(split_factors)> depths_;
 };
 
 }  // namespace
 
-Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
+Candidate fastest_candidate(const TiledGemm& op, const GemmRates& r, const GemmParameters& p, MathUnit unit) {
     const Tile only{op.tile_rows, op.tile_columns};
     const std::span<const Tile> tiles = op.tile_rows > 0 ? std::span(&only, 1) : tiles_of(op, unit);
     const auto k = static_cast<double>(op.k);
@@ -151,14 +151,14 @@ Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const G
     Fastest fastest;
     std::array<Tried, most_tiles> tried;
     std::size_t count = 0;
-    // Low tiles come last, and are the best of products of few rows: then they leave few others that can be faster.
+    // Low tiles come last and are the best for GEMMs of few rows. Trying them first prunes most others.
     const bool last_first = op.m <= few_rows;
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const std::size_t place = last_first ? tiles.size() - 1 - i : i;
         const Tile tile = tiles[place];
         const double blocks = static_cast<double>(op.batch) * tile_rows(op, tile) * tile_columns(op, tile);
         TileTerms t{.area = tile.m * tile.n, .tiles = blocks, .step = step_time(r, tile, 1), .l2_step = l2_step_time(r, tile)};
-        // Waves are no fewer than filled ones, nor than one, and parts of k together no shorter than k.
+        // Waves are at least the filled ones and at least one; split-K parts together cover at least k.
         const double waves = blocks / r.sm_count;
         const bool tries_whole = !fastest.beats(least_time(t, whole, std::max(waves, r.blocks_per_sm) * k, p.overlap));
         const bool tries_split = splits(op, r, t, split_factors[1]) && !fastest.beats(least_time(t, split, waves * k, p.overlap));

@@ -1,5 +1,5 @@
 #pragma once
-/// The tile and the split of k that a library runs a matrix product in. See docs/model/gemm.md.
+/// The tile and split-K that a library runs a GEMM in. See docs/model/gemm.md., GEMM, Tiles.
 
 #include "kernels/matmul/gemm_core.hpp"
 
@@ -24,7 +24,7 @@ struct GemmRates {
     double large_tiles;
     double relative_epilogue, shared_epilogue;  // time of it for a tile of reference size, over that of the parameter; share that waits for
                                                 // all that the chip writes
-    bool parts_in_turn, steps_in_turn;
+    bool serial_split_k, steps_in_turn;
     Joules arithmetic;  // at boost clock
     PowerLimit power;
 };
@@ -40,7 +40,7 @@ struct Candidate {
     [[nodiscard]] double least_time() const { return std::max(compute, std::max(dram, l2)) + latency; }
 };
 
-/// Parts of a split k whose sums move through memory: all, or, in turn, all but the first.
+/// Parts of split-K whose sums move through memory: all, or, in turn, all but the first.
 inline int summed_parts(bool in_turn, int split) {
     return in_turn || split == 1 ? split - 1 : split;
 }
@@ -49,6 +49,6 @@ inline int summed_parts(bool in_turn, int split) {
 /// parts. k is split only while the blocks take few waves. The set of candidates only shrinks as m, n and batch grow, and each candidate's
 /// time grows, so that the minimum is monotone, unless the shape decides on the only tile or on its padding, or, where far rows are slow,
 /// on the large one.
-Candidate fastest_candidate(const MatrixProduct& op, const GemmRates& r, const GemmParameters& p, MathUnit unit);
+Candidate fastest_candidate(const TiledGemm& op, const GemmRates& r, const GemmParameters& p, MathUnit unit);
 
 }  // namespace roofcast

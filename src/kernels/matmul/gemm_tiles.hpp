@@ -1,5 +1,5 @@
 #pragma once
-/// Which tiles libraries run a matrix product in, and what they cover of it. See docs/model/gemm.md.
+/// Which tiles libraries run a GEMM in, and what they cover of it. See docs/model/gemm.md., GEMM, Tiles.
 
 #include <algorithm>
 #include <bit>
@@ -9,14 +9,14 @@
 
 namespace roofcast {
 
-/// Tiles of one product.
+/// Tiles of one GEMM.
 inline constexpr std::size_t most_tiles = 13;
 
-/// That kernels of libraries are compiled for, `most_tiles` at most.
-std::span<const Tile> tiles_of(const MatrixProduct& op, MathUnit unit);
+/// Tiles that libraries' kernels are compiled for, at most `most_tiles`.
+std::span<const Tile> tiles_of(const TiledGemm& op, MathUnit unit);
 
-/// Whether the library runs `tile` for a product that takes `tiles` of it: its only one always.
-bool offered(Tile tile, double tiles, const MatrixProduct& op, double sm_count, MathUnit unit);
+/// Whether the library runs `tile` for a GEMM that takes `tiles` of it: its only one always.
+bool offered(Tile tile, double tiles, const TiledGemm& op, double sm_count, MathUnit unit);
 
 /// `blocks`, without a division where `side` is a power of two: most are.
 inline double sides_over(std::int64_t x, int side) {
@@ -25,25 +25,25 @@ inline double sides_over(std::int64_t x, int side) {
     return static_cast<double>(whole_bits ? beyond >> std::countr_zero(static_cast<unsigned>(side)) : beyond / side);
 }
 
-/// Rows that are computed together, whether the product has them or not.
-inline int cluster_height(const MatrixProduct& op, Tile tile) {
+/// Rows that are computed together, whether the GEMM has them or not.
+inline int cluster_height(const TiledGemm& op, Tile tile) {
     return std::max(tile.m, op.cluster_rows);
 }
 
 /// Tiles along m, those of clusters beyond m too.
-inline double tile_rows(const MatrixProduct& op, Tile tile) {
+inline double tile_rows(const TiledGemm& op, Tile tile) {
     const int step = cluster_height(op, tile);
     const double clusters = sides_over(op.m, step);
     return step == tile.m ? clusters : clusters * step / tile.m;
 }
 
 /// Tiles along n.
-inline double tile_columns(const MatrixProduct& op, Tile tile) {
+inline double tile_columns(const TiledGemm& op, Tile tile) {
     return sides_over(op.n, tile.n);
 }
 
-/// Mean time of a step along k, over that of tiles within the product, where clusters lack rows of A: it grows with what one of them lacks,
-/// falls with the clusters of a column, and sets in as tiles fill the chip (`tiles_per_sm`) and k gets long (docs/model/gemm.md).
-double padding_of(const MatrixProduct& op, Tile tile, double tiles_per_sm);
+/// Mean time of a step along k, over that of tiles within the GEMM, where clusters lack rows of A: it grows with what one of them lacks,
+/// falls with the clusters of a column, and sets in as tiles fill the chip (`tiles_per_sm`) and k gets long (docs/model/gemm.md, GEMM).
+double padding_of(const TiledGemm& op, Tile tile, double tiles_per_sm);
 
 }  // namespace roofcast

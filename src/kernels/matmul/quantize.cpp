@@ -40,8 +40,8 @@ Terms pass_terms(const Quantize& op, const QuantizePassParameters& p, Bytes dram
     t.dram_bytes = dram_bytes;
     t.dram = dram_bytes / (rate * p.dram_fraction);
     const double shared = (elements(op) * p.element_cycles + real(op.rows) * p.row_cycles) / real(gpu.profile.sm_count);
-    t.l2 = lasting(std::max(shared, real(op.cols) * p.walk_cycles), gpu.profile);
-    t.latency = lasting(p.fixed_cycles, gpu.profile);
+    t.l2 = time_of_cycles(std::max(shared, real(op.cols) * p.walk_cycles), gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles, gpu.profile);
     return t;
 }
 
@@ -104,7 +104,7 @@ KernelCost cost(const Quantize& op, const Gpu& gpu, Cache cache) {
     if (op.kind == QuantizeKind::scale_matrix) return scaling_cost(op, gpu, cache);
     if (op.schedule == QuantizeSchedule::tensor || op.schedule == QuantizeSchedule::narrow) return search_cost(op, gpu, cache);
     const auto& p = gpu.parameters.values.quantize[static_cast<std::size_t>(QuantizeSchedule::rows)].find;
-    const Seconds least = lasting(p.fixed_cycles, gpu.profile);
+    const Seconds least = time_of_cycles(p.fixed_cycles, gpu.profile);
     // One kernel that finds scales of rows takes less than a framework's four.
     if (op.schedule == QuantizeSchedule::elementwise) {
         Terms start;

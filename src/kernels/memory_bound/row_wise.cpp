@@ -35,9 +35,9 @@ bool kept_in_registers(const Rows& op) {
 constexpr double norm_threads = 128;
 constexpr std::int64_t norm_step = 512;
 
-/// Share of the rows in flight on an SM that L1 holds: all that fit, then fast less, as each is evicted before it is read again.
+/// Fraction of the rows in flight on an SM that L1 holds: all that fit, then fast less, as each is evicted before it is read again.
 double kept_in_l1(Bytes in_flight, Bytes l1) {
-    constexpr double edge = 8;  // 1 / share of L1 beyond its size over which all rows are evicted
+    constexpr double edge = 8;  // 1 / fraction of L1 beyond its size over which all rows are evicted
     return std::clamp(1 - (in_flight / l1 - 1) * edge, 0.0, 1.0);
 }
 
@@ -45,7 +45,7 @@ double kept_in_l1(Bytes in_flight, Bytes l1) {
 struct LaterReads {
     double count = 0;       ///< of the whole row
     double rows_of_sm = 1;  ///< in flight at once
-    double written = 1;     ///< beside a byte of these
+    double written = 1;     ///< in addition to a byte of these
     bool from_l1 = false;   ///< if that holds the rows in flight
 };
 
@@ -60,7 +60,8 @@ LaterReads later_reads(const Rows& op, const GpuProfile& gpu) {
     return {.count = 2, .rows_of_sm = gpu.facts.threads_per_sm / std::min(most_threads, threads), .written = 0.5, .from_l1 = true};
 }
 
-/// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold beside what is written for them.
+/// What later reads take from DRAM: what of the rows in flight L1 does not hold, and L2 does not hold together with what is written for
+/// them.
 Bytes read_again(const Rows& op, Bytes read_and_written, const GpuProfile& gpu) {
     if (op.rows == 0) return {};
     const LaterReads later = later_reads(op, gpu);
@@ -80,7 +81,7 @@ bool has_odd_rows(const Rows& op) {
     return op.any_operands && op.kind != RowOp::softmax && op.cols % vector != 0;
 }
 
-/// Of an SM, for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
+/// SM cycles for such a row: PyTorch 2.11 on the H100, 17 to 9,429 columns.
 double odd_row_cycles(const Rows& op) {
     constexpr double sums = 950, step = 500;
     return sums + step * blocks(op.cols, norm_step);
@@ -121,11 +122,11 @@ Seconds busy_with_rows(const Rows& op, double cycles, const GpuProfile& gpu) {
     constexpr double sums = 1.4, squares = 0.58, wide = 1.35;
     if (op.kind == RowOp::softmax || (op.kind == RowOp::rmsnorm && !op.any_operands)) return {};
     const double of_sm = real(op.rows) / real(gpu.sm_count);
-    if (has_odd_rows(op)) return lasting(of_sm * odd_row_cycles(op), gpu);
+    if (has_odd_rows(op)) return time_of_cycles(of_sm * odd_row_cycles(op), gpu);
     const double steps = (sums + real(op.cols) / real(norm_step)) * (op.kind == RowOp::rmsnorm ? squares : 1);
     const double element = element_size(op.precision) / element_size(Precision::fp32);
-    const double int32_share = gpu.facts.integer_lanes_per_sm > 0 ? gpu.facts.integer_lanes_per_sm / gpu.fp32_lanes_per_sm : 1;
-    return lasting(of_sm * steps * cycles * (op.any_operands ? int32_share * (element < 1 ? 1 : wide) : element), gpu);
+    const double int32_fraction = gpu.facts.integer_units_per_sm > 0 ? gpu.facts.integer_units_per_sm / gpu.fp32_units_per_sm : 1;
+    return time_of_cycles(of_sm * steps * cycles * (op.any_operands ? int32_fraction * (element < 1 ? 1 : wide) : element), gpu);
 }
 
 /// Instructions of CUDA cores for a row of softmax: two exponentials an element, walks, and sums over the threads; those of an engine's
@@ -149,27 +150,27 @@ double softmax_instructions(const Rows& op) {
 Seconds busy_with_exponentials(const Rows& op, const GpuProfile& gpu) {
     if (op.kind != RowOp::softmax) return {};
     const double rows = real(op.rows), instructions = softmax_instructions(op);
-    return by_warps(op) ? issue_time(rows * instructions, gpu) : lane_time(rows, instructions, gpu);
+    return by_warps(op) ? issue_time(rows * instructions, gpu) : simt_time(rows, instructions, gpu);
 }
 
 /// A framework's blocks start later than its warps: they add up over their threads.
 Seconds block_start(const Rows& op, const GpuProfile& gpu) {
     constexpr double cycles = 870;
     const bool warps = op.kind == RowOp::softmax && by_warps(op);
-    return op.any_operands && !warps ? lasting(cycles, gpu) : Seconds{};
+    return op.any_operands && !warps ? time_of_cycles(cycles, gpu) : Seconds{};
 }
 
 /// What a framework's rows wait for, each wave of them on the SMs.
 Seconds waited_for_rows(const Rows& op, Bytes from_dram, Bytes moved, const Gpu& gpu) {
     if (!op.any_operands || gpu.profile.facts.threads_per_sm <= 0) return {};
     const double slots = real(gpu.profile.sm_count) * rows_at_once(op, gpu.profile);
-    const Seconds of_row = lasting(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(from_dram, moved, gpu);
+    const Seconds of_row = time_of_cycles(row_latency_cycles(op), gpu.profile) + waits(op) * first_wait(from_dram, moved, gpu);
     return waves(real(op.rows), slots, 1) * of_row;
 }
 
 }  // namespace
 
-/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its share of the bandwidth. An SM works on some rows
+/// One block a row: few rows fill few SMs, each of which pulls at most `fill` times its part of the bandwidth. An SM works on some rows
 /// while others wait: the root of the sum of squares lies between the longer of both times and their sum.
 KernelCost cost(const RowWise& row_wise, const Gpu& gpu, Cache cache) {
     const Rows op{row_wise, gpu.caller.softmax_in_registers};
@@ -186,7 +187,7 @@ KernelCost cost(const RowWise& row_wise, const Gpu& gpu, Cache cache) {
     t.l2 = waves(real(op.rows), sms, 1) * row / (bandwidth * std::min(p.fill, sms) / sms);
     const Seconds busy = max(busy_with_rows(op, p.row_cycles, gpu.profile), busy_with_exponentials(op, gpu.profile));
     const Seconds waited = waited_for_rows(op, t.dram_bytes, w.bytes, gpu);
-    t.compute = t.flops / lane_rate(gpu.profile, op.precision);
+    t.compute = t.flops / simt_rate_of(gpu.profile, op.precision);
     Seconds& longer = busy > waited ? t.compute : t.l2;
     longer = max(longer, std::hypot(busy.in(s), waited.in(s)) * s);
     t.latency = (has_odd_rows(op) ? 2 : 1) * (p.fixed + block_start(op, gpu.profile));

@@ -6,11 +6,12 @@ namespace roofcast {
 
 namespace {
 
-/// Of a read that misses the caches. Stretching the maps of efficientformerv2 takes 255 ns a plane on the RTX 4090, 310 ns on the RTX 3090.
+/// Latency of a read that misses the caches. Stretching the maps of efficientformerv2 takes 255 ns a plane on the RTX 4090, 310 ns on the
+/// RTX 3090.
 constexpr Seconds memory_latency = 280 * ns;
 
-/// Of an SM that fetches one element a sector from L2. Copies between layouts in efficientnet_b0_g8_gn: 1.8 on the RTX 3090, 2.5 on the RTX
-/// 4090.
+/// SM clocks per sector when one element a sector is fetched from L2. Copies between layouts in efficientnet_b0_g8_gn: 1.8 on the RTX
+/// 3090, 2.5 on the RTX 4090.
 constexpr double clocks_per_sector = 1.8;
 
 /// A framework's element-wise kernel, made for operands of any kind, takes longer to start; one made for its operands has more loads under
@@ -28,12 +29,12 @@ StreamStart start_of(const Elementwise& op) {
 /// A100, whose scores they pass over.
 KernelCost addressed(const KernelCost& streamed, std::int64_t elements, const GpuProfile& gpu) {
     constexpr double instructions = 85;
-    return at_least(streamed, lane_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
+    return at_least(streamed, simt_time(static_cast<double>(elements), instructions, gpu), Bound::compute, &KernelCost::compute);
 }
 
 /// Kernels for operands of several formats load and convert them one by one: 42 instructions of the INT32 cores an element, and 13 for
 /// each operand. PyTorch 2.11 on the H100, nets under automatic mixed precision: 3.3 ps an element that is widened, 4.2 of a sum or a
-/// product.
+/// GEMM.
 KernelCost converted_singly(const KernelCost& streamed, const Elementwise& op, const GpuProfile& gpu) {
     if (!op.any_operands || op.mixed_operands == 0) return streamed;
     constexpr double of_element = 42, of_operand = 13;
@@ -68,7 +69,7 @@ double written_elements(const Op& op) {
 }  // namespace
 
 Seconds element_time(const Op& op, double instructions, const GpuProfile& gpu) {
-    return lane_time(written_elements(op), instructions, gpu);
+    return simt_time(written_elements(op), instructions, gpu);
 }
 
 KernelCost cost(const Elementwise& op, const Gpu& gpu, Cache cache) {

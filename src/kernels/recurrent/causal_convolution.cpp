@@ -25,8 +25,8 @@ KernelCost update_cost(const CausalConvolution& op, const Gpu& gpu, Cache cache)
     t.dram_bytes = from_dram({moved, moved, moved - 0.5 * state, 2}, gpu, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     const double cycles = channels * (p.sequence_cycles + real(op.query_len) * p.element_cycles);
-    t.l2 = lasting(cycles / real(gpu.profile.sm_count), gpu.profile);
-    t.latency = lasting(p.fixed_cycles + real(op.query_len - 1) * p.token_cycles, gpu.profile);
+    t.l2 = time_of_cycles(cycles / real(gpu.profile.sm_count), gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles + real(op.query_len - 1) * p.token_cycles, gpu.profile);
     return combine(t, gpu);
 }
 
@@ -43,11 +43,11 @@ KernelCost prompt_cost(const CausalConvolution& op, const Gpu& gpu, Cache cache)
     const double odd = kernels.walks && !aligned ? 1 + p.unaligned : 1;
     const double cycles = channels * (p.sequence_cycles + walked * p.element_cycles) * odd / real(gpu.profile.sm_count);
     if (kernels.walks) {
-        t.l2 = lasting(std::max(cycles, tokens * p.token_cycles), gpu.profile);
-        t.latency = lasting(p.fixed_cycles, gpu.profile);
+        t.l2 = time_of_cycles(std::max(cycles, tokens * p.token_cycles), gpu.profile);
+        t.latency = time_of_cycles(p.fixed_cycles, gpu.profile);
     } else {
-        t.l2 = lasting(cycles, gpu.profile);
-        t.latency = lasting(p.fixed_cycles + std::min(tokens, step) * p.token_cycles, gpu.profile);
+        t.l2 = time_of_cycles(cycles, gpu.profile);
+        t.latency = time_of_cycles(p.fixed_cycles + std::min(tokens, step) * p.token_cycles, gpu.profile);
     }
     return combine(t, gpu);
 }

@@ -9,11 +9,11 @@ KernelCost cost(const HyperConnection& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.recurrent.hyper_connection[static_cast<std::size_t>(op.kind)];
     const Bytes moved = work(op).bytes;
     Terms t;
-    t.dram_bytes = from_dram({moved, moved, p.held_fraction * moved}, gpu, cache);
+    t.dram_bytes = from_dram({moved, moved, p.working_set_fraction * moved}, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
     const double elements = real(op.tokens) * real(op.sites) * real(op.streams) * real(op.hidden);
-    t.l2 = lasting(elements * p.element_cycles / real(gpu.profile.sm_count), gpu.profile);
-    t.latency = lasting(real(op.sites) * (p.fixed_cycles + real(op.hidden) * p.column_cycles), gpu.profile);
+    t.l2 = time_of_cycles(elements * p.element_cycles / real(gpu.profile.sm_count), gpu.profile);
+    t.latency = time_of_cycles(real(op.sites) * (p.fixed_cycles + real(op.hidden) * p.column_cycles), gpu.profile);
     return combine(t, gpu);
 }
 

@@ -29,12 +29,12 @@ KernelCost update_cost(const Recurrence& op, const Gpu& gpu, Cache cache) {
     const Bytes moved = max(read + written, least.bytes);
     Terms t;
     // Other layers run between two updates of a state.
-    t.dram_bytes = from_dram({moved, moved, p.held_fraction * moved, 2}, gpu, of_weights(cache));
+    t.dram_bytes = from_dram({moved, moved, p.working_set_fraction * moved, 2}, gpu, of_weights(cache));
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * p.bandwidth_fraction);
-    t.compute = least.vector / lane_rate(gpu.profile, least.precision);
+    t.compute = least.vector / simt_rate_of(gpu.profile, least.precision);
     t.flops = least.vector;
-    t.l2 = lasting(elements * (1 + tokens) * p.element_cycles / real(gpu.profile.sm_count), gpu.profile);
-    t.latency = lasting(p.fixed_cycles + (tokens - 1) * p.token_cycles, gpu.profile);
+    t.l2 = time_of_cycles(elements * (1 + tokens) * p.element_cycles / real(gpu.profile.sm_count), gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles + (tokens - 1) * p.token_cycles, gpu.profile);
     return combine(t, gpu);
 }
 
@@ -49,14 +49,14 @@ KernelCost prompt_cost(const Recurrence& op, const Gpu& gpu, Cache cache) {
     const Bytes moved = max(heads * tokens * width * p.passes * element_size(op.precision) + state, least.bytes);
     Terms t;
     t.overlap = p.overlap;
-    t.dram_bytes = from_dram({moved, least.bytes, p.held_fraction * moved}, gpu, cache);
+    t.dram_bytes = from_dram({moved, least.bytes, p.working_set_fraction * moved}, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::copied) * gpu.parameters.values.streaming.bandwidth_fraction);
-    t.compute = least.matrix / matrix_rate(gpu.profile, least.precision);
+    t.compute = least.matrix / tensor_core_rate(gpu.profile, least.precision);
     const double shared = heads * (p.sequence_cycles + chunks * p.chunk_cycles + tokens * p.token_cycles) / sms;
     const double along = waves(heads, sms, 0) * (p.block_cycles + chunks * p.chain_cycles);
-    t.l2 = lasting(std::max(shared, along), gpu.profile);
+    t.l2 = time_of_cycles(std::max(shared, along), gpu.profile);
     const double first = std::min(1.0, tokens / real(op.chunk));
-    t.latency = lasting(p.fixed_cycles + first * p.fill_cycles, gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles + first * p.fill_cycles, gpu.profile);
     return combine(t, gpu);
 }
 

@@ -7,8 +7,8 @@
 
 namespace roofcast {
 
-/// Share of a working set that L2 loses before it is used again: none up to three quarters of L2, all from 1.2 times its size. An H200 (60
-/// MiB) still updates states of 67 MB at L2's rate, an L40S (96 MiB) loses two thirds of 101 MB.
+/// Fraction of a working set that L2 loses before it is used again: none up to three quarters of L2, all from 1.2 times its size. An H200
+/// (60 MiB) still updates states of 67 MB at L2's rate, an L40S (96 MiB) loses two thirds of 101 MB.
 inline double lost_between_uses(Bytes held, Bytes l2) {
     constexpr double whole = 0.75, none = 1.2;  // shares of L2
     return std::clamp((held / l2 - whole) / (none - whole), 0.0, 1.0);

@@ -1,4 +1,4 @@
-/// Scores of an index: products of narrow queries of many heads with one key a token, summed over heads.
+/// Scores of an index: GEMMs of narrow queries of many heads with one key a token, summed over heads.
 
 #include "kernels/sparse/tensor_kernel.hpp"
 
@@ -16,14 +16,14 @@ Precision products_of(const IndexScores& op, const GpuProfile& gpu) {
 KernelCost cost(const IndexScores& op, const Gpu& gpu, Cache cache) {
     const auto& p = gpu.parameters.values.sparse.scores;
     const Work least = work(op);
-    const Precision products = products_of(op, gpu.profile);
+    const Precision gemms = products_of(op, gpu.profile);
     Terms t;
     t.flops = least.matrix + least.vector;
-    t.compute = least.matrix / (matrix_rate(gpu.profile, products) * p.peak_fraction);
+    t.compute = least.matrix / (tensor_core_rate(gpu.profile, gemms) * p.peak_fraction);
     t.dram_bytes = from_cache(least, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
-    t.latency = lasting(p.fixed_cycles, gpu.profile);
-    return combine_products(t, least, products, gpu);
+    t.latency = time_of_cycles(p.fixed_cycles, gpu.profile);
+    return combine_products(t, least, gemms, gpu);
 }
 
 }  // namespace roofcast

@@ -26,14 +26,14 @@ KernelCost cost(const SparseAttention& op, const Gpu& gpu, Cache cache) {
     const double width = real(op.head_dim + op.value_dim), cached = op.values_in_keys ? real(op.head_dim) : width;
     Terms t;
     t.flops = least.matrix + least.vector;
-    t.compute = 2 * queries * keys * heads * width * flop / (matrix_rate(gpu.profile, op.precision) * p.peak_fraction);
-    t.l2 = lasting(queries * keys * real(op.kv_heads) * cached / p.gathered_elements / real(gpu.profile.sm_count), gpu.profile);
+    t.compute = 2 * queries * keys * heads * width * flop / (tensor_core_rate(gpu.profile, op.precision) * p.peak_fraction);
+    t.l2 = time_of_cycles(queries * keys * real(op.kv_heads) * cached / p.gathered_elements / real(gpu.profile.sm_count), gpu.profile);
     t.dram_bytes = from_cache(least, gpu, cache);
     t.dram = t.dram_bytes / (gpu.profile.data_bandwidth(Traffic::read) * p.bandwidth_fraction);
     const double brought = op.is_decoding() ? 0 : real(op.batch) * p.sequence_cycles;
-    t.latency = lasting(p.fixed_cycles, gpu.profile);
+    t.latency = time_of_cycles(p.fixed_cycles, gpu.profile);
     const KernelCost kernel = combine_products(t, least, op.precision, gpu);
-    const Seconds around = lasting(brought + queries * blocks_of_heads * p.query_cycles / real(gpu.profile.sm_count), gpu.profile);
+    const Seconds around = time_of_cycles(brought + queries * blocks_of_heads * p.query_cycles / real(gpu.profile.sm_count), gpu.profile);
     return lengthened(kernel, around, Bound::l2, &KernelCost::l2);
 }
 

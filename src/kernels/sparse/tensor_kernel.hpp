@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// `combine` of a kernel whose arithmetic, `least.matrix`, runs on the unit for products in `precision`.
+/// `combine` of a kernel whose arithmetic, `least.matrix`, runs on the unit for GEMMs in `precision`.
 inline KernelCost combine_products(const Terms& terms, const Work& least, Precision precision, const Gpu& gpu) {
     const MathUnit unit = gpu.profile.math_unit(precision);
     const Joules arithmetic = arithmetic_energy(relative_flop_energy(precision, unit) * least.matrix, unit, gpu);

@@ -33,14 +33,14 @@ TEST_CASE("several queries a sequence share a block with other heads only where 
     CHECK(cost(op, gpu).compute.in(us) == rel(0.524, 1e-3));
 }
 
-TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each head of a decoding sequence, others decode as ever") {
+TEST_CASE("in mixed steps FlashAttention-2 takes a block of 64 queries for each head of a decoding sequence, others decode as ever") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     run("flash-attention-2", gpu);
     Attention op = fp32_attention(5, 8, 1, 1024);
     op.kv_heads = 2;
     const KernelCost alone = cost(op, gpu);
-    op.beside_prompts = true;
+    op.in_prefill_kernel = true;
     const KernelCost joined = cost(op, gpu);
     // 40 blocks, 4 an SM, each 64 · 1024 scores · 512 FLOP / 1 TFLOP/s = 33.55 us; they end half a block less an eighth late.
     CHECK(joined.compute.in(us) == rel((4 + 0.375) * 33.55, 1e-3));
@@ -48,9 +48,9 @@ TEST_CASE("beside prompts FlashAttention-2 takes a block of 64 queries for each 
     CHECK(alone.compute < 0.2 * joined.compute);
     for (const std::string_view library : {"flash-attention-3", "flashinfer", "trtllm-gen"}) {
         run(library, gpu);
-        op.beside_prompts = true;
+        op.in_prefill_kernel = true;
         const Seconds beside = cost(op, gpu).total;
-        op.beside_prompts = false;
+        op.in_prefill_kernel = false;
         CHECK(cost(op, gpu).total == beside);
     }
 }
@@ -121,7 +121,7 @@ TEST_CASE("FlashAttention-3 splits the keys of few blocks of queries too") {
     CHECK(c.launch.in(us) == rel(0.035 + far, 1e-3));
 }
 
-TEST_CASE("an SM reads an even share of DRAM's rate, and so many bytes a clock beyond it") {
+TEST_CASE("an SM reads an equal part of DRAM's rate, and some bytes a clock beyond it") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.vector_peak[index(Precision::fp32)] = 1e6 * tflops;
     for (AttentionParameters& p : gpu.parameters.values.attention) p.own_bytes_per_sm_clock = 30;
@@ -189,8 +189,8 @@ TEST_CASE("FlashInfer converts a narrower cache in each warp and splits keys ove
     CHECK((cost(op, gpu).compute - parts.compute).in(us) == rel(4 * (512 * 256 * 5 / 500e3) * 2.25, 1e-2));
 }
 
-TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by tiles and splits keys whenever SMs are free") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("trtllm-gen hides most of softmax or of the GEMMs, takes rows in by tiles and splits keys whenever SMs are free") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.parameters.values.attention[index(CacheFormat::plain)].softmax_operations = 512;
     Attention op = fp32_attention(10, 8, 1024, 1024);
@@ -213,8 +213,8 @@ TEST_CASE("trtllm-gen hides most of softmax or of the products, takes rows in by
     CHECK((cost(op, gpu).compute - rows8).in(us) == rel(8 * 256 * 2 / 10e3, 1e-3));
 }
 
-TEST_CASE("heads that decode apart go through shared keys one by one, on the lanes, and read them from DRAM once") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("heads that decode apart go through shared keys one by one, on CUDA cores, and read them from DRAM once") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.attention[index(CacheFormat::plain)].split_block = 1 * us;
     Attention op = fp32_attention(10, 8, 1, 1024);
     op.precision = op.kv_precision = Precision::fp16;
@@ -284,7 +284,7 @@ TEST_CASE("a slower path of the tensor cores and the fitted start of kernels are
     run("triton", gpu);
     const KernelCost usual = cost(op, gpu);
     for (AttentionKernels& kernels : gpu.profile.libraries.attention) {
-        kernels.design.matrix_rate = 0.5;
+        kernels.design.tensor_core_rate = 0.5;
         kernels.design.fitted_start = true;
     }
     CHECK(cost(op, gpu).compute.in(us) == rel(2 * usual.compute.in(us), 1e-3));

@@ -11,8 +11,8 @@ using test::fp32_attention;
 using test::rel;
 using test::run;
 
-TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as 128 lanes compute") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, about as fast as 128 CUDA cores compute") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
@@ -21,13 +21,13 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
     gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {64};
     CHECK(cost(op, gpu).compute == usual);
     gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {64, 128};
-    gpu.profile.fp32_lanes_per_sm = 128;
+    gpu.profile.fp32_units_per_sm = 128;
     // 80 · 1024² scores · 512 FLOP at 0.85 of 10 TFLOP/s are 5052.9 us, half a block of 9.87 us late; 80 · 64 blocks start in 512 waves
     // of 2.5 us.
     CHECK(cost(op, gpu).compute.in(us) == rel(5052.9 + 4.9 + 1280, 1e-3));
-    gpu.profile.fp32_lanes_per_sm = 64;  // half the CUDA cores make as much of them
+    gpu.profile.fp32_units_per_sm = 64;  // half the CUDA cores make as much of them
     CHECK(cost(op, gpu).compute.in(us) == rel((5052.9 + 4.9) / 2 + 1280, 1e-3));
-    gpu.profile.fp32_lanes_per_sm = 128;
+    gpu.profile.fp32_units_per_sm = 128;
     op = fp32_attention(1, 1, 1, 16384);
     op.precision = op.kv_precision = Precision::fp16;
     // Keys are split into 16 parts at most: 16 rows · 1024 · 512 FLOP at 0.85 TFLOP/s are 9.87 us a wave, in 1.6 waves on 10 SMs, which
@@ -36,12 +36,12 @@ TEST_CASE("widths that only a general kernel takes run in blocks of 16 rows, abo
 }
 
 TEST_CASE("sinks take the general kernel where FlashAttention-2, which has none for them, is the library of an engine that says so") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Attention op = fp32_attention(10, 8, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     op.sinks = true;
-    gpu.profile.fp32_lanes_per_sm = 128;
+    gpu.profile.fp32_units_per_sm = 128;
     gpu.profile.libraries.general_attention = test::design("triton-general").design;
     gpu.profile.libraries.general_widths[index(CacheFormat::plain)] = {128};
     const Seconds general = cost(op, gpu).total;
@@ -114,14 +114,14 @@ TEST_CASE("blocks of queries compute their scores again for values wider than 25
         op.head_dim = op.value_dim = width;
         return cost(op, gpu).compute.in(us);
     };
-    // One more product of queries and keys beside the two.
+    // One more GEMM of queries and keys in addition to the two.
     CHECK(compute(512, 1024) == rel(1.5 * 2 * compute(256, 1024), 1e-9));
     CHECK(compute(256, 1024) == rel(2 * compute(128, 1024), 1e-9));
     CHECK(compute(512, 1) == rel(2 * compute(256, 1), 1e-9));  // decoding does not
 }
 
-TEST_CASE("TensorRT computes a head of a short sequence in one block, whose softmax takes cycles of the SM whatever its lanes") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("TensorRT computes a head of a short sequence in one block, whose softmax takes cycles of the SM whatever its CUDA cores") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     const auto on = [&gpu](const char* architecture, ComputeCapability capability) {
         gpu.profile.architecture = architecture;
@@ -182,25 +182,25 @@ TEST_CASE("attention without a KV cache starts as any kernel does, with one as i
     CHECK(cost(op, gpu, Cache::warm).launch.in(us) == rel(3, 1e-3));
 }
 
-TEST_CASE("a framework multiplies fp32 as three products of TF32 on blocks of 64 queries, where matrix units have TF32") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("a framework multiplies fp32 as three GEMMs of TF32 on blocks of 64 queries, where tensor cores have TF32") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.tensor_peak[index(Precision::tf32)] = 20 * tflops;
     Attention op = fp32_attention(1, 10, 64, 64);
     op.head_dim = op.value_dim = 64;
     op.cached = false;
     const auto compute = [&] { return cost(op, gpu).compute.in(us); };
-    const double by_lanes = compute();
+    const double by_simt = compute();
     gpu.caller.framework = true;
-    // A block an SM: 64 · 64 scores of three products of 128 at 2 TFLOP/s, and of 172 instructions at 0.5 T a second.
+    // A block an SM: 64 · 64 scores of three GEMMs of 128 at 2 TFLOP/s, and of 172 instructions at 0.5 T a second.
     CHECK(compute() == rel(64 * 64 * (3 * 2 * 128 / 2e6 + 172 / 0.5e6), 1e-3));
-    CHECK(compute() != rel(by_lanes, 1e-3));
+    CHECK(compute() != rel(by_simt, 1e-3));
     gpu.profile.tensor_peak[index(Precision::tf32)].reset();
-    CHECK(compute() == rel(by_lanes, 1e-9));
+    CHECK(compute() == rel(by_simt, 1e-9));
 }
 
-TEST_CASE("scores in fp16 take more energy than in bf16, as products do") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("scores in fp16 take more energy than in bf16, as GEMMs do") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::bf16)] = gpu.profile.tensor_peak[index(Precision::fp16)];
     gpu.parameters.values.power.dram_byte = {};
     const auto energy = [&gpu](Precision precision) {

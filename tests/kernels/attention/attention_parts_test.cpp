@@ -22,7 +22,7 @@ TEST_CASE("full waves (FlashAttention-2) take the fewest parts that fill the las
     CHECK(full_wave_parts({}, {.sets = 8, .keys = 4096, .head_dim = 256, .sms = sms}) == 22);  // steps of 64: 22 parts of 3 are 0.81 filled
 }
 
-TEST_CASE("even steps (FlashAttention-3) take as many parts as give each SM a tenth more than its share of steps") {
+TEST_CASE("even steps (FlashAttention-3) take as many parts as give each SM a tenth more than its part of steps") {
     constexpr int sms = 132;
     CHECK(even_step_parts({}, {.sets = 1, .keys = 512, .sms = sms}) == 1);       // four steps
     CHECK(even_step_parts({}, {.sets = 8, .keys = 131072, .sms = sms}) == 15);   // 1024 steps of 8 tiles: 69 an SM

@@ -160,7 +160,7 @@ TEST_CASE("FlashAttention-2 copies Q and the output where several KV heads are d
     CHECK(us_more(0) == rel(-2.097, 1e-3));
 }
 
-TEST_CASE("FlashAttention-2's copies take 36 instructions of the integer lanes an element") {
+TEST_CASE("FlashAttention-2's copies take 36 INT32 instructions an element") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Attention op = fp32_attention(4096, 16, 1, 64);

@@ -43,7 +43,7 @@ TEST_CASE("frameworks copy heads outward and back, and mask scores by a kernel o
     CHECK(cost(op, gpu).total.in(us) == masked);
 }
 
-TEST_CASE("an engine's softmax of scores is its own: a framework's waits and keeps the lanes busy") {
+TEST_CASE("an engine's softmax of scores is its own: a framework's waits and keeps the CUDA cores busy") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.facts.threads_per_sm = 2048;
     Attention op = fp32_attention(1, 1, 1, 1024);
@@ -58,7 +58,7 @@ TEST_CASE("scores in fp32 are cast around the softmax, where they go through mem
     Attention op = fp32_attention(1, 10, 1024, 1024);
     op.precision = op.kv_precision = Precision::fp16;
     op.fused = false;
-    const Gpu gpu = test::toy_gpu_with_matrix_units();
+    const Gpu gpu = test::toy_gpu_with_tensor_cores();
     const double plain = cost(op, gpu).total.in(us);
     op.fp32_scores = true;
     // 10.5 million scores: softmax moves 4 bytes more, and each of two casts 6: 16 bytes, 167.8 MB, 1.68 ms.
@@ -70,7 +70,7 @@ TEST_CASE("scores in fp32 are cast around the softmax, where they go through mem
 }
 
 TEST_CASE("query heads read the keys they share from L2 when they decode, and DRAM delivers these once") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.boost_clock *= 2;
     const auto attention = [&gpu](std::int64_t kv_heads, std::int64_t queries) {
         Attention op = fp32_attention(1, 32, queries, 8192);
@@ -88,8 +88,8 @@ TEST_CASE("query heads read the keys they share from L2 when they decode, and DR
     CHECK(attention(4, 64).total == attention(32, 64).total);  // prompts, in tiles
 }
 
-TEST_CASE("separate products of attention may compute in TF32, and 16-bit ones on the lanes with operands of 16 bits") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("separate GEMMs of attention may compute in TF32, and 16-bit ones on CUDA cores with operands of 16 bits") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = gpu.profile.tensor_peak[index(Precision::fp16)] = 100 * tflops;
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.boost_clock *= 1000;  // nothing waits
@@ -98,16 +98,16 @@ TEST_CASE("separate products of attention may compute in TF32, and 16-bit ones o
     op.precision = op.kv_precision = Precision::fp32;
     const auto time = [&gpu](const Attention& a) { return cost(a, gpu).total.in(us); };
     const double in_fp32 = time(op);
-    op.products = Precision::tf32;
+    op.gemm_precision = Precision::tf32;
     const double products = 2.0 * 2 * 32 * 1024 * 1024 * 64;  // FLOP
     CHECK(in_fp32 - time(op) == rel(products / 1e6 * (1.0 / 10 - 1.0 / 100), 0.02));
     CHECK(physical_floor(op, gpu.profile).in(us) == rel(products / 1e6 / 100, 0.05));  // the softmax beside
     Attention narrow = op;
     narrow.precision = narrow.kv_precision = Precision::fp16;
-    narrow.products.reset();
+    narrow.gemm_precision.reset();
     const double on_units = time(narrow);
     const Bytes bytes = cost(narrow, gpu).dram_bytes;
-    narrow.products = Precision::fp32;
+    narrow.gemm_precision = Precision::fp32;
     CHECK(time(narrow) - on_units == rel(products / 1e6 * (1.0 / 10 - 1.0 / 100), 0.02));
     CHECK(cost(narrow, gpu).dram_bytes == bytes);
 }

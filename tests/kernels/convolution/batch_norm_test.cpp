@@ -15,7 +15,7 @@ Gpu fast_memory() {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     gpu.profile.facts.threads_per_sm = 2048;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;  // a generation whose kernels are known
+    gpu.profile.facts.warp_mma_fraction = 0.5;  // a generation whose kernels are known
     test::run_kernels_of("hopper", gpu);
     return gpu;
 }
@@ -73,7 +73,7 @@ TEST_CASE("generations whose kernels were not traced normalize at their bandwidt
     Gpu gpu = fast_memory();
     const ChannelMap map{.images = 8, .channels = 64, .channels_last = true};
     const Elementwise op = normalized(64 * 128 * 256, Precision::fp16, map);
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(cost(op, gpu).total.in(us) == rel(cost(normalized(op.elements, Precision::fp16, {}), gpu).total.in(us), 1e-12));
 }

@@ -10,14 +10,14 @@ using namespace roofcast;
 using test::fp32_conv;
 using test::rel;
 
-TEST_CASE("a 1x1 convolution is a matrix product of pixels and channels") {
+TEST_CASE("a 1x1 convolution is a GEMM of pixels and channels") {
     // [8 · 64 · 64, 128] · [128, 128]: 1.074 GFLOP → 107.4 us; input and output 33.6 MB → 336.2 us with 65.5 kB of filters.
     const KernelCost c = cost(fp32_conv(1), test::toy_gpu());
     CHECK(c.flops.in(gflop) == rel(1.0737, 1e-3));
     CHECK(c.total.in(us) == rel(336.2, 1e-3));
 }
 
-TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
+TEST_CASE("convolutions on CUDA cores have an epilogue of their own") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     const Seconds bare = cost(fp32_conv(1), gpu).total;
@@ -28,7 +28,7 @@ TEST_CASE("convolutions on SIMT lanes have an epilogue of their own") {
     CHECK((cost(fp32_conv(1), gpu).total - bare).in(us) == rel(103.0 / 4, 1e-3));
 }
 
-TEST_CASE("convolutions on matrix units store outputs in a time by their bytes") {
+TEST_CASE("convolutions on tensor cores store outputs in a time by their bytes") {
     Gpu gpu = test::toy_gpu();
     for (const Precision p : {Precision::tf32, Precision::fp16, Precision::int8}) gpu.profile.tensor_peak[index(p)] = 100 * tflops;
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.1 * tflops;  // no alternative
@@ -45,7 +45,7 @@ TEST_CASE("convolutions on matrix units store outputs in a time by their bytes")
     CHECK(epilogue(Precision::tf32) == rel(epilogue(Precision::fp16) * 2, 1e-2));
 }
 
-TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on SIMT lanes") {
+TEST_CASE("Winograd saves three quarters of the multiplications of a 3x3 convolution on CUDA cores") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
     gpu.parameters.values.convolution.transform_fraction = 0.1;
@@ -91,9 +91,9 @@ TEST_CASE("fused Winograd fills maps up to blocks of 8 x 16 outputs") {
 }
 
 TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes, others take steps of 64 bytes, and all start later") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     const auto computed = [&gpu](std::int64_t channels, std::int64_t side) {
         Conv2d op = fp32_conv(side);
@@ -112,16 +112,16 @@ TEST_CASE("kernels of groups of warps run where channels of a tap fill 128 bytes
         return cost(taps, gpu).launch.in(us);
     };
     const double late = started(3), product = started(1);
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(late - started(3) == rel(3, 1e-6));  // 3000 cycles at 1 GHz
     CHECK(product == started(1));
 }
 
 TEST_CASE("a strided convolution of one tap is gathered like those of several") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     const auto of = [&gpu](std::int64_t channels, std::int64_t stride) {
         Conv2d op = fp32_conv(1);
@@ -138,9 +138,9 @@ TEST_CASE("a strided convolution of one tap is gathered like those of several") 
 }
 
 TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are instructions of groups of warps, but for those of images") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     const auto of_tap = [&gpu](std::int64_t channels, std::int64_t side, Precision precision) {
         Conv2d op = fp32_conv(side);
@@ -153,13 +153,13 @@ TEST_CASE("filters of more than 32 taps reach 0.7 of the rate where there are in
         CHECK(of_tap(64, 7, p) == rel(of_tap(64, 5, p) / 0.7, 1e-6));
         CHECK(of_tap(4, 7, p) == rel(of_tap(4, 5, p) * 224 / 49 / (128.0 / 25), 1e-6));  // k is taken in steps of 32
     }
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(of_tap(64, 7, Precision::fp16) == rel(of_tap(64, 5, Precision::fp16), 1e-6));
 }
 
 TEST_CASE("where there are instructions of groups of warps, blocks compute 64 outputs at least") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto computed = [&gpu](std::int64_t outputs) {
@@ -170,21 +170,21 @@ TEST_CASE("where there are instructions of groups of warps, blocks compute 64 ou
         return cost(op, gpu).compute;
     };
     CHECK(computed(32) < 0.6 * computed(64));
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     CHECK(computed(8).in(us) == rel(computed(64).in(us), 1e-9));
 }
 
-TEST_CASE("the lanes take over where they are faster than matrix units and a conversion") {
-    const Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("the CUDA cores take over where they are faster than tensor cores and a conversion") {
+    const Gpu gpu = test::toy_gpu_with_tensor_cores();
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
     // 16.78 MB of input and output and 32.8 kB of filters, and no conversion: both units are bound by memory.
     CHECK(cost(op, gpu).total.in(us) == rel(168.1, 1e-3));
 }
 
-TEST_CASE("matrix units take groups of 4 to 16 channels together, as many as have 32") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("tensor cores take groups of 4 to 16 channels together, as many as have 32") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     const auto of = [&gpu](std::int64_t width, std::int64_t groups) {
         Conv2d op = fp32_conv(3, groups);
@@ -279,7 +279,7 @@ TEST_CASE("channels that fill no vectors are padded around gathered taps under P
     CHECK(time(3, 124, 124, true) == rel(odd_input + odd_output - whole, 0.05));
     CHECK(time(3, 124, 124, true) < time(3, 124, 124, false));
     CHECK(whole == time(3, 128, 128, false));
-    CHECK(time(1, 124, 124, true) == time(1, 124, 124, false));  // products have kernels for any alignment
+    CHECK(time(1, 124, 124, true) == time(1, 124, 124, false));  // GEMMs have kernels for any alignment
     // Zeros are no work.
     CHECK(kernels(3, 124, 124, true).flops == kernels(3, 124, 124, false).flops);
 }

@@ -35,7 +35,7 @@ TEST_CASE("depthwise kernels load 16 bits twice as fast as 32, and vectors of ch
     CHECK(time(Precision::fp32, false) == rel(4 * 75.5, 1e-3));
 }
 
-TEST_CASE("depthwise kernels are no faster than the lanes in fp64, and compute narrower formats in fp32") {
+TEST_CASE("depthwise kernels are no faster than the CUDA cores in fp64, and compute narrower formats in fp32") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.vector_peak[index(Precision::fp64)] = 1 * tflops;
@@ -64,12 +64,12 @@ TEST_CASE("channels-last depthwise kernels load single values of up to eight ima
     CHECK(time(24) == rel(3 * 7.55, 1e-3));
 }
 
-TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the integer lanes, whatever the format") {
+TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on the INT32 cores, whatever the format") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
+    gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured
     test::run_kernels_of("hopper", gpu);
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     gpu.caller = {.framework = true, .own_convolutions = true};
     const auto time = [&gpu](std::int64_t kernel, Precision precision, std::int64_t stride = 1) {
         Conv2d op = fp32_conv(kernel, 128);
@@ -85,7 +85,7 @@ TEST_CASE("PyTorch's own depthwise kernel computes the address of each tap on th
     // The library has fp16 in 3x3 without a stride, other layouts, and older GPUs.
     CHECK(time(3, Precision::fp16) == rel(2 * 7.55, 1e-3));
     CHECK(time(3, Precision::fp16, 2) == rel(instruction / 4 * (107 + 9 * 7.4), 1e-3));
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(time(3, Precision::fp32) == rel(4 * 7.55, 1e-3));
 }
@@ -104,7 +104,7 @@ TEST_CASE("channels-last depthwise kernels take one tap after the other") {
     CHECK(cost(op, test::toy_gpu()).total.in(us) < 81 * 0.35);
 }
 
-TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on the lanes for one") {
+TEST_CASE("channels-last depthwise windows beyond 7x7 compute 64 columns on CUDA cores for one") {
     Conv2d op = fp32_conv(9, 128);
     // Plane by plane 2 · 8 · 128 · 4096 · 81 = 679.5 MFLOP take 68 us: bound by memory, as smaller windows.
     CHECK(cost(op, test::toy_gpu()).bound == Bound::dram);

@@ -10,8 +10,8 @@ using namespace roofcast;
 using test::fp32_conv;
 using test::rel;
 
-TEST_CASE("matrix units need layout conversions when channels do not come last") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("tensor cores need layout conversions when channels do not come last") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;  // CUDA cores are no alternative
     const auto conversion = [&gpu](Conv2d op) {
         op.precision = Precision::fp16;
@@ -42,7 +42,7 @@ TEST_CASE("matrix units need layout conversions when channels do not come last")
 }
 
 TEST_CASE("filters are converted from DRAM though the layer before left its output in L2") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     gpu.profile.compute_capability = ComputeCapability{8, 0};
     gpu.profile.l2 = 100 * mb;
@@ -52,11 +52,11 @@ TEST_CASE("filters are converted from DRAM though the layer before left its outp
     op.height = op.width = 2;
     op.in_channels = op.out_channels = 1024;
     op.precision = Precision::fp16;
-    // 18.9 MB of filters, read and written at half of 100 GB/s, and read once more by the product.
+    // 18.9 MB of filters, read and written at half of 100 GB/s, and read once more by the GEMM.
     CHECK(cost(op, gpu, Cache::produced).total.in(us) >= 5 * 188.7);
 }
 
-TEST_CASE("lanes with asynchronous copies take planes") {
+TEST_CASE("CUDA cores with asynchronous copies take planes") {
     Gpu gpu = test::toy_gpu();
     const auto conversion = [&gpu] {
         Conv2d op = fp32_conv(1);
@@ -70,18 +70,18 @@ TEST_CASE("lanes with asynchronous copies take planes") {
 }
 
 TEST_CASE("a strided 1x1 convolution converts its whole input") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     Conv2d op = fp32_conv(1);
     op.precision = Precision::fp16;
     op.stride = 2;
-    // 8.39 MB of input and 2.1 of output in the conversion; a quarter of the input and the output, 4.19 MB, in the product, with 32.8 kB of
+    // 8.39 MB of input and 2.1 of output in the conversion; a quarter of the input and the output, 4.19 MB, in the GEMM, with 32.8 kB of
     // filters.
     CHECK(cost(op, gpu).total.in(us) == rel(104.86 + 42.27, 1e-3));
 }
 
 TEST_CASE("groups that no kernel is made for are converted there and back") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.vector_peak[index(Precision::fp32)] = 0.01 * tflops;
     const auto of = [](std::int64_t width, std::int64_t groups) {
         Conv2d op = fp32_conv(1, groups);
@@ -94,8 +94,8 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     // 384 channels either way. Input and output are 25.2 MB each in fp16: both converted twice, read and written, is 100.7 MB.
     CHECK(total(24, 16) - total(32, 12) > 950);
     CHECK(total(192, 2) - total(128, 3) > 950);
-    const Seconds on_matrix_units = cost(of(24, 16), gpu).total;
-    // Four groups of 32768 · 128 · 96 products at 10 TFLOP/s, though 96 columns would do; a quarter of the width in four times the groups
+    const Seconds on_tensor_cores = cost(of(24, 16), gpu).total;
+    // Four groups of 32768 · 128 · 96 GEMMs at 10 TFLOP/s, though 96 columns would do; a quarter of the width in four times the groups
     // takes no less.
     // A conversion keeps the SMs busy as well: 8 · 128 · 12 blocks of 410 cycles a side.
     const double conversions = 2 * 8 * 128 * 12 * 0.41 / 10;
@@ -103,7 +103,7 @@ TEST_CASE("groups that no kernel is made for are converted there and back") {
     CHECK(cost(of(24, 16), gpu).compute > 0.99 * cost(of(96, 4), gpu).compute);
     // CUDA cores, however fast, are not asked.
     gpu.profile.vector_peak[index(Precision::fp32)] = 1000 * tflops;
-    CHECK(cost(of(24, 16), gpu).total == on_matrix_units);
+    CHECK(cost(of(24, 16), gpu).total == on_tensor_cores);
 }
 
 TEST_CASE("around groups without a kernel Hopper converts element by element") {

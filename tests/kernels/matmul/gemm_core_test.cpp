@@ -11,7 +11,7 @@ using test::fp32_gemm;
 using test::fp8_gemm;
 using test::rel;
 
-TEST_CASE("a matrix product that fills whole waves takes its FLOPs over the peak") {
+TEST_CASE("a GEMM that fills whole waves takes its FLOPs over the peak") {
     // 100 tiles of 128x128 on 10 SMs: 2 · 1280² · 1024 / 10 TFLOP/s = 335.5 us; DRAM 3 operands, 17.0 MB, 170 us.
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
@@ -47,7 +47,7 @@ TEST_CASE("k is split when the tiles leave SMs idle, and the partial sums travel
     CHECK(c.bound == Bound::compute);
 }
 
-TEST_CASE("a warm product finds part of its operands in L2") {
+TEST_CASE("a warm GEMM finds part of its operands in L2") {
     Gpu gpu = test::toy_gpu();
     // (256 · 64 + 64 · 256 + 256²) · 4 B = 393 kB of 1 MB: 1 − 0.393 of it is resident, so 0.393 · 393 kB = 154.6 kB move.
     const KernelCost cold = cost(fp32_gemm(256, 256, 64), gpu), warm = cost(fp32_gemm(256, 256, 64), gpu, Cache::warm);
@@ -59,19 +59,19 @@ TEST_CASE("operands beyond L2 are read again by each wave") {
     // On tensor cores panels of √(10 · 16384) = 404.8 outputs: 8192³ / 404.8 · 4 B = 5.433 GB.
     // 402.7 MB at least, of which 1 MB of L2 keeps 1/403 of the difference: 5.42 GB.
     const Gemm half{.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp16, .weight_bits = 16};
-    CHECK(cost(half, test::toy_gpu_with_matrix_units()).dram_bytes.in(gb) == rel(5.42, 2e-3));
+    CHECK(cost(half, test::toy_gpu_with_tensor_cores()).dram_bytes.in(gb) == rel(5.42, 2e-3));
     // Two partitions hold a copy each.
-    Gpu parted = test::toy_gpu_with_matrix_units();
+    Gpu parted = test::toy_gpu_with_tensor_cores();
     parted.profile.l2 = 2 * mb;
     parted.profile.facts.l2_partitions = 2;
-    CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_matrix_units()).dram_bytes);
+    CHECK(cost(half, parted).dram_bytes == cost(half, test::toy_gpu_with_tensor_cores()).dram_bytes);
     // On CUDA cores strips of 20 tiles of 128x128, two an SM: 8192³ · 4 B · (1/2560 + 1/128) = 18.04 GB; 1/805 of the difference stays in
     // L2.
     CHECK(cost(fp32_gemm(8192, 8192, 8192), test::toy_gpu()).dram_bytes.in(gb) == rel(18.02, 1e-3));
 }
 
-TEST_CASE("what matrix products lose to issue and loads takes no longer where accumulation takes twice as long") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("what GEMMs lose to issue and loads takes no longer where accumulation takes twice as long") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     gpu.profile.l2 = 100 * mb;
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
@@ -81,7 +81,7 @@ TEST_CASE("what matrix products lose to issue and loads takes no longer where ac
     // 10 tiles of 256x128 on 10 SMs: 2 · 32768 · 1024 / 1 TFLOP/s = 67.11 us, over 0.8, and a quarter more for the tile: 104.86 us.
     const Gemm product{.m = 2560, .n = 128, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
     CHECK(cost(product, gpu).compute.in(us) == rel(104.86, 1e-3));
-    // At twice the rate all would take 52.43 us, of which 33.55 are products. The other 18.87 stay: 67.11 + 18.87 = 85.98 us.
+    // At twice the rate all would take 52.43 us, of which 33.55 are GEMMs. The other 18.87 stay: 67.11 + 18.87 = 85.98 us.
     gpu.profile.fp16_accumulate_peak = 20 * tflops;
     gpu.profile.facts.tensor_ratio[index(Precision::fp16)] = 1;
     CHECK(cost(product, gpu).compute.in(us) == rel(85.98, 1e-3));
@@ -91,7 +91,7 @@ TEST_CASE("what matrix products lose to issue and loads takes no longer where ac
 }
 
 TEST_CASE("where accumulation takes twice as long other blocks go on while one stores its outputs") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     const Gemm product{.m = 2560, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
     const auto epilogue = [&] {
@@ -107,8 +107,8 @@ TEST_CASE("where accumulation takes twice as long other blocks go on while one s
     CHECK(epilogue() == rel(0, 1e-9));
 }
 
-TEST_CASE("misaligned rows come element by element to matrix units: as slowly in wide formats, faster where only stores are narrow") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("misaligned rows come element by element to tensor cores: as slowly in wide formats, faster where only stores are narrow") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 5 * tflops;
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].misaligned = 0.8;
     const auto computed = [&gpu](std::int64_t n, std::int64_t k, Precision precision) {
@@ -122,9 +122,9 @@ TEST_CASE("misaligned rows come element by element to matrix units: as slowly in
 }
 
 TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64 and more, single ones are waited for") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     GemmParameters& p = gpu.parameters.values.gemm[index(MathUnit::tensor16)];
     p.misaligned = 0.8;
@@ -146,17 +146,17 @@ TEST_CASE("asynchronous copies take pairs of misaligned elements, in tiles of 64
     gpu.profile.l2 = 100 * mb;
     CHECK(time(64, 64, 4095, Cache::warm) == rel(4096 * 270.0 / 16 / 1e3, 1e-3));
     // Elsewhere nothing of this was measured.
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(time(64, 64, 4095) < 40);
 }
 
-TEST_CASE("one misaligned row is multiplied on the lanes where kernels for misaligned rows have tiles of 64") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("one misaligned row is multiplied on CUDA cores where kernels for misaligned rows have tiles of 64") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.m = 1, .n = 4095, .k = 4095, .precision = Precision::fp16, .weight_bits = 16};
     const double tiled = cost(op, gpu).total.in(us);
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     // 2 · 4095 · 4095 FLOP at 10 TFLOP/s
     CHECK(cost(op, gpu).total.in(us) == rel(3.354, 1e-3));
@@ -169,13 +169,13 @@ TEST_CASE("one misaligned row is multiplied on the lanes where kernels for misal
 }
 
 TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps, whatever parts k is split into") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
     const auto start = [&gpu](std::int64_t k, Precision precision = Precision::tf32) {
         return cost(Gemm{.m = 64, .n = 64, .k = k, .precision = precision, .weight_bits = 32}, gpu).launch.in(us);
     };
     CHECK(start(128) == 0);
-    gpu.profile.facts.warp_matrix_fraction = 0.6;
+    gpu.profile.facts.warp_mma_fraction = 0.6;
     test::run_kernels_of("hopper", gpu);
     CHECK(start(64) == rel(1.25, 1e-6));
     CHECK(start(128) == rel(2.5, 1e-6));
@@ -184,7 +184,7 @@ TEST_CASE("TF32 starts later where 16 bits have instructions of groups of warps,
 }
 
 TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::tf32)] = 10 * tflops;
     gpu.profile.tensor_peak[index(Precision::bf16)] = gpu.profile.tensor_peak[index(Precision::fp16)];
     gpu.parameters.values.power.dram_byte = {};
@@ -196,8 +196,8 @@ TEST_CASE("a FLOP takes the more energy the more bits its factors have") {
     CHECK(energy(Precision::tf32) / energy(Precision::bf16) == rel(1.9, 1e-9));
 }
 
-TEST_CASE("beyond two waves of a small tile matrix units take the largest one, and its steps are those of time") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("beyond two waves of a small tile tensor cores take the largest one, and its steps are those of time") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     TilingParameters& tiling = gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling;
     tiling.split_k_cycles = 1e6;  // k in one piece
@@ -210,11 +210,11 @@ TEST_CASE("beyond two waves of a small tile matrix units take the largest one, a
     CHECK(time(1280, 256) == rel(301.2, 1e-3));
     CHECK(time(1536, 256) == rel(2 * 301.2, 1e-3));
     CHECK(time(2560, 256) == rel(2 * 301.2, 1e-3));
-    // Narrow products have no larger tile: 24 of 256x64 take three waves.
+    // Narrow GEMMs have no larger tile: 24 of 256x64 take three waves.
     CHECK(time(24 * 256, 64) == rel(3 * 167.0, 1e-2));
 }
 
-TEST_CASE("on matrix units half of an epilogue is the SM's own, half what the whole chip writes") {
+TEST_CASE("on tensor cores half of an epilogue is the SM's own, half what the whole chip writes") {
     Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     const auto compute = [&gpu](std::int64_t m) { return cost(fp8_gemm(m, 128, 32), gpu).compute.in(us); };
     const double one = compute(128), ten = compute(1280);
@@ -254,7 +254,7 @@ TEST_CASE("clusters compute tiles without rows, and rows beyond m may take longe
     CHECK(compute(448) == rel(4 * wave * (1 + 0.125 / std::sqrt(2)), 1e-6));  // in one of two clusters
 }
 
-TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in products of short k") {
+TEST_CASE("rows that a cluster lacks cost nothing on a chip half empty, nor in GEMMs of short k") {
     Gpu gpu = test::toy_gpu_with_fp8_tile(128);
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.libraries.fp8_tiles.front().cluster_rows = 256;
@@ -291,8 +291,8 @@ TEST_CASE("small tiles wait for the next wave longer than their epilogue takes")
     CHECK(us_more(5) == rel(8, 1e-9));
 }
 
-TEST_CASE("operands come to wider matrix units at a higher rate") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("operands come to wider tensor cores at a higher rate") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.l2 = 20 * mb;
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.l2_bytes_per_sm_clock = 8;
     const Gemm op{.m = 1280, .n = 1280, .k = 1024, .precision = Precision::fp16, .weight_bits = 16};
@@ -310,7 +310,7 @@ TEST_CASE("within a pass L2 holds what the kernel before wrote, but no weights, 
         return cost(Gemm{.m = m, .n = n, .k = 256, .precision = Precision::fp32, .weight_bits = 32}, gpu, cache).dram_bytes.in(mb);
     };
     // A and C are 64 · 256 and 64 · 128 values, 98 kB, W 131 kB of 1 MB: nothing was evicted, and a tenth of A and C is not found. A call
-    // that is repeated misses 22.9 %, the share of L2 that it takes.
+    // that is repeated misses 22.9 %, the fraction of L2 that it takes.
     CHECK(bytes(64, 128, Cache::cold) == rel(0.2294, 1e-3));
     CHECK(bytes(64, 128, Cache::produced) == rel(0.1311 + 0.1 * 0.0983, 1e-3));
     CHECK(bytes(64, 128, Cache::warm) == rel(0.2294 * 0.2294, 1e-3));

@@ -9,8 +9,8 @@ using namespace roofcast;
 using test::fp32_gemm;
 using test::rel;
 
-TEST_CASE("a serving engine's fp8 products run in the tile that their shape decides on") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("a serving engine's fp8 GEMMs run in the tile that their shape decides on") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.bandwidth = 10 * tb_per_s;
     const Gemm op{.m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = true};
@@ -27,11 +27,11 @@ TEST_CASE("a serving engine's fp8 products run in the tile that their shape deci
     Gemm tall = op;
     tall.m = 33;
     CHECK(cost(tall, gpu).compute.in(us) == rel(8 * fixed, 1e-3));
-    CHECK(cost(alone, gpu).compute.in(us) < free / 2);  // cuBLASLt splits k
+    CHECK(cost(alone, gpu).compute.in(us) < free / 2);  // cuBLASLt uses split-K
 }
 
-TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplied on the lanes") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("GEMMs of 8 bits do not use split-K, and few rows in int8 are multiplied on CUDA cores") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
     Gemm op{.batch = 1, .m = 8, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 8};
@@ -41,22 +41,22 @@ TEST_CASE("products of 8 bits do not split k, and few rows in int8 are multiplie
     // 4 · 64 · 2^20 multiply-adds, four an instruction: 537 MFLOP in four at 10 TFLOP/s, and as much energy.
     gpu.parameters.values.power.flop[index(MathUnit::simt)] = 1 * pj_per_flop;
     gpu.parameters.values.power.dram_byte = {};
-    const KernelCost by_lanes = cost(op, gpu);
-    CHECK(by_lanes.total.in(us) == rel(13.42, 1e-3));
-    CHECK(by_lanes.energy.in(joule) == rel(134.2e-6, 1e-3));
-    CHECK(by_lanes.flops.in(flop) == rel(536.9e6, 1e-3));
+    const KernelCost by_simt = cost(op, gpu);
+    CHECK(by_simt.total.in(us) == rel(13.42, 1e-3));
+    CHECK(by_simt.energy.in(joule) == rel(134.2e-6, 1e-3));
+    CHECK(by_simt.flops.in(flop) == rel(536.9e6, 1e-3));
     op.m = 5;
     CHECK(cost(op, gpu).total.in(us) > 100);
-    // The vendor's library splits k instead, in eight parts on ten SMs.
+    // The vendor's library uses split-K instead, in eight parts on ten SMs.
     gpu.caller.vendor_library = true;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
     op.m = 4;
     CHECK(cost(op, gpu).total.in(us) == rel(1073.7 / 8, 1e-3));
 }
 
-TEST_CASE("a framework's bias is added by kernels that do not split k, or by some that take twice as long") {
+TEST_CASE("a framework's bias is added by kernels that do not use split-K, or by some that take twice as long") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.warp_matrix_fraction = 0.5;  // the generation that was measured
+    gpu.profile.facts.warp_mma_fraction = 0.5;  // the generation that was measured
     test::run_kernels_of("hopper", gpu);
     Gemm op{.m = 9, .n = 64, .k = 1 << 20, .precision = Precision::fp32};
     const KernelCost split = cost(op, gpu);
@@ -65,10 +65,10 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     CHECK(biased.total / split.total == rel(2, 1e-9));
     CHECK(biased.kernels == split.kernels);
     CHECK(biased.flops / split.flops == rel(1, 1e-12));
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(cost(op, gpu).total / split.total == rel(1, 1e-12));
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     op.m = 8;  // few rows have kernels of their own
     const Seconds few = cost(op, gpu).total;
@@ -81,8 +81,8 @@ TEST_CASE("a framework's bias is added by kernels that do not split k, or by som
     CHECK(cost(wide, gpu).total / without == rel(1, 1e-12));
 }
 
-TEST_CASE("a product waits for its first data where they come from DRAM, and for a bias when it has finished") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("a GEMM waits for its first data where they come from DRAM, and for a bias when it has finished") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     const auto wait = [&gpu](bool bias, Cache cache) {
         const Gemm op{.m = 128, .n = 128, .k = 128, .precision = Precision::fp16, .bias = bias};
         gpu.parameters.values.streaming.dram_wait = {};
@@ -98,8 +98,8 @@ TEST_CASE("a product waits for its first data where they come from DRAM, and for
     CHECK(wait(true, Cache::warm) == rel(2 * from_dram, 0.05));
 }
 
-TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that splits k, nor one for more than 128 outputs") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("Hopper's library has no warpgroup MMA kernel for TF32 that uses split-K, nor one for more than 128 outputs") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1e6 * gb_per_s;
     gpu.profile.l2 = {};
     const auto compute = [&gpu](Precision p, std::int64_t n, std::int64_t k) {
@@ -108,9 +108,9 @@ TEST_CASE("Hopper's library has no kernel of groups of warps for TF32 that split
     for (const Precision p : {Precision::tf32, Precision::fp16}) gpu.profile.tensor_peak[index(p)] = 10 * tflops;
     gpu.parameters.values.gemm[index(MathUnit::tensor16)].tiling.tile_half = 8192;  // wide tiles reach more of the rate
     const double parts = compute(Precision::tf32, 64, 1 << 20), wide = compute(Precision::tf32, 2560, 1024);
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
-    // Kernels that split k for ten SMs reach half of the rate.
+    // Kernels that use split-K for ten SMs reach half of the rate.
     CHECK(compute(Precision::tf32, 64, 1 << 20) > 1.9 * parts);
     CHECK(compute(Precision::tf32, 64, 1 << 20) < 2.1 * parts);
     CHECK(compute(Precision::tf32, 2560, 1024) > 1.05 * wide);
@@ -123,14 +123,14 @@ TEST_CASE("the newest library multiplies a few rows of fp32 by blocks of eight c
     gpu.profile.facts.threads_per_sm = 2048;
     Gemm op{.m = 2, .n = 10240, .k = 1000, .precision = Precision::fp32, .weight_bits = 32};
     const Seconds tiles = cost(op, gpu).total;
-    gpu.profile.facts.warp_matrix_fraction = 0.5;
+    gpu.profile.facts.warp_mma_fraction = 0.5;
     test::run_kernels_of("hopper", gpu);
     // 1280 blocks, 16 an SM at once: 8 turns of 2.5 cycles for each of 2 · 1000 elements, after 1600 cycles.
     CHECK(cost(op, gpu).total.in(us) == rel(41.6, 2e-3));
     CHECK(cost(op, gpu).total < tiles);
     op.n = 632;  // too few blocks
     const Seconds narrow = cost(op, gpu).total;
-    gpu.profile.facts.warp_matrix_fraction = 1;
+    gpu.profile.facts.warp_mma_fraction = 1;
     test::run_kernels_of("ampere", gpu);
     CHECK(cost(op, gpu).total / narrow == rel(1, 1e-12));
 }
@@ -147,7 +147,7 @@ TEST_CASE("weights from copies in turn are found in L2 when all copies fit") {
 }
 
 TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     Gemm op{.batch = 1, .m = 1000, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8};
     const KernelCost plain = cost(op, gpu);
@@ -165,7 +165,7 @@ TEST_CASE("dynamic quantization adds a kernel that reads 16 bits and writes 8") 
 }
 
 TEST_CASE("rows are quantized in steps of 2,048 elements") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.parameters.values.quantization[index(MathUnit::tensor8)].bytes_per_sm_clock = 3;
@@ -181,8 +181,8 @@ TEST_CASE("rows are quantized in steps of 2,048 elements") {
     CHECK(quantized(2064) == rel(409.6, 1e-3));
 }
 
-TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside them are quantized from there") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("where a benchmark rotates weights, activations that fit L2 together with them are quantized from there") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.l2 = 100 * mb;
     gpu.parameters.values.streaming.l2_residency = 0.75;
@@ -198,7 +198,7 @@ TEST_CASE("where a benchmark rotates weights, activations that fit L2 beside the
     CHECK(quantized(op) == rel(12.58, 1e-3));
 }
 
-TEST_CASE("a single row on the lanes is not padded to a tile") {
+TEST_CASE("a single row on CUDA cores is not padded to a tile") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10 * tb_per_s;
     // 4096 · 4096 weights and two vectors, 67.14 MB, take 6.714 us; 33.6 MFLOP take 3.4 us; a tile of 16 rows would take 54 us.
@@ -209,7 +209,7 @@ TEST_CASE("a precision that the GPU lacks is an error") {
     CHECK_THROWS_AS(cost(Gemm{.m = 1, .n = 1, .k = 1, .precision = Precision::fp8}, test::toy_gpu()), Error);
 }
 
-TEST_CASE("lanes wait where shared memory delivers less than a third of an element for each multiply-add") {
+TEST_CASE("CUDA cores wait where shared memory delivers less than a third of an element for each multiply-add") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 20 * mb;
     gpu.profile.peak_clock = gpu.profile.boost_clock;
@@ -240,8 +240,8 @@ TEST_CASE("lanes wait where shared memory delivers less than a third of an eleme
     CHECK(time(1) == rel(linear / 0.4, 1e-9));
 }
 
-TEST_CASE("fp8 products of one row may take longer by a time of their architecture") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("fp8 GEMMs of one row may take longer by a time of their architecture") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     const auto time = [&gpu](std::int64_t rows, bool quantizes) {
         const Gemm op{.m = rows, .n = 512, .k = 512, .precision = Precision::fp8, .weight_bits = 8, .dynamic_quantized = quantizes};

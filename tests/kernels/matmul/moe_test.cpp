@@ -35,7 +35,7 @@ TEST_CASE("the expected number of experts hit grows from top_k to all") {
 }
 
 TEST_CASE("rows of weights in groups are padded to whole ones, whose loads are wide") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.moe.plain_load_cycles = 100;
     Moe op = eight_experts(1000);
     op.precision = Precision::fp16;
@@ -55,7 +55,7 @@ TEST_CASE("rows of weights in groups are padded to whole ones, whose loads are w
 }
 
 TEST_CASE("steps along k of experts' kernels start once, also where weights are stored in fewer bits") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 100 * tb_per_s;
     Moe op = eight_experts(1000);
     op.precision = Precision::fp16;
@@ -85,7 +85,7 @@ TEST_CASE("a popular expert delays its rank") {
     CHECK(cost(op, test::toy_gpu()).total / balanced == rel(1.974, 1e-2));
 }
 
-TEST_CASE("a row for each token and expert moves around the products, one of the rank's own experts more often") {
+TEST_CASE("a row for each token and expert moves around the GEMMs, one of the rank's own experts more often") {
     Gpu gpu = test::toy_gpu();
     Moe op = eight_experts(1000);
     op.expert_parallel = 8;
@@ -139,7 +139,7 @@ TEST_CASE("blocks for rows of other ranks' experts start to write zeros, in the 
     CHECK(started() == 0);
 }
 
-TEST_CASE("rows that L2 holds move around the products from there, no slower than DRAM delivers") {
+TEST_CASE("rows that L2 holds move around the GEMMs from there, no slower than DRAM delivers") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.l2 = 1000 * mb;
     gpu.parameters.values.streaming.l2_residency = 0.75;
@@ -176,7 +176,7 @@ TEST_CASE("rows of an odd length are loaded element by element") {
     const Seconds wide = cost(op, gpu).l2;
     gpu.parameters.values.moe.plain_load_cycles = 1;
     gpu.parameters.values.moe.narrow_load_cycles = 100;
-    // The second product: 8 · 128 · 8 tiles of 128x128 on 10 SMs, 2040 steps of 256 elements at 1 GHz; the first keeps its wide loads.
+    // The second GEMM: 8 · 128 · 8 tiles of 128x128 on 10 SMs, 2040 steps of 256 elements at 1 GHz; the first keeps its wide loads.
     CHECK((cost(op, gpu).l2 - wide).in(ms) == rel(820 * 2040 * 256e-6, 0.1));
     gpu.profile.tensor_peak[index(Precision::int8)] = 10 * tflops;
     op.precision = Precision::int8;
@@ -186,7 +186,7 @@ TEST_CASE("rows of an odd length are loaded element by element") {
     CHECK(cost(op, gpu).l2 < 2 * wide);
 }
 
-TEST_CASE("each wave of a grouped product costs its hand-over") {
+TEST_CASE("each wave of a grouped GEMM costs its hand-over") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.moe.wave_cycles = 1000;
     // 8 experts · 16384 rows in tiles of 128x128, 10 SMs: 8 · 128 · (32 + 8) tiles are 4096 waves; 164.9 ms of arithmetic.

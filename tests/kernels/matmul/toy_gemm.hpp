@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix products whose times can be computed by hand, on the toy GPU.
+/// GEMMs whose times can be computed by hand, on the toy GPU.
 
 #include "kernels/toy_gpu.hpp"
 
@@ -18,7 +18,7 @@ inline Gemm fp8_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
 /// The toy GPU with tensor cores, twice as fast in fp8, for which engines have one tile, of 128 columns.
 inline Gpu toy_gpu_with_fp8_tile(int rows) {
     constexpr std::int64_t any = 1 << 20;
-    Gpu gpu = toy_gpu_with_matrix_units();
+    Gpu gpu = toy_gpu_with_tensor_cores();
     gpu.profile.tensor_peak[index(Precision::fp8)] = 20 * tflops;
     gpu.profile.libraries.fp8_tiles = {{.most_m = any, .most_n = any, .rows = rows, .columns = 128}};
     return gpu;

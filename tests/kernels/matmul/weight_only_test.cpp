@@ -7,7 +7,7 @@ using namespace roofcast;
 using test::rel;
 
 TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     Gemm op{.batch = 1, .m = 16, .n = 4096, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
     // Weights 8.389 MB, activations 131 kB in and 131 kB out: 8.651 MB → 86.5 us.
     const KernelCost free = cost(op, gpu);
@@ -18,14 +18,14 @@ TEST_CASE("fewer bits a weight mean fewer bytes and unpacking work") {
 }
 
 TEST_CASE("steps along k of kernels that unpack weights take their time in each wave, while DRAM delivers") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 10 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 4096, .precision = Precision::fp16, .weight_bits = 4};
     TilingParameters& tiling = gpu.parameters.values.weight_only.tiling;
     tiling.split_k_cycles = 1e6;  // k in one piece
     const Seconds packed = cost(op, gpu).total;
     tiling.k_step_cycles = 100;
-    // 128 steps of 32 at 1 GHz beside the arithmetic, under what DRAM delivers meanwhile.
+    // 128 steps of 32 at 1 GHz in addition to the arithmetic, under what DRAM delivers meanwhile.
     CHECK((cost(op, gpu).total - packed).in(us) == rel(12.8, 1e-6));
     // 60 tiles of 16x128, three of which an SM holds, on 10 SMs
     Gemm wide = op;
@@ -43,8 +43,8 @@ TEST_CASE("steps along k of kernels that unpack weights take their time in each 
     CHECK(cost(op, gpu).total == plain);
 }
 
-TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+TEST_CASE("kernels that unpack weights add up split-K parts in turn, up to four") {
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.batch = 1, .m = 16, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     // One tile of 16x64 on an SM of 1 TFLOP/s: 2^20 · 2048 FLOP = 2147 us, a quarter in four parts.
@@ -57,7 +57,7 @@ TEST_CASE("kernels that unpack weights add up parts of k in turn, up to four") {
 }
 
 TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run where they are faster than tiles") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     Gemm op{.m = 4, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
     const auto tiled = [&] {
@@ -75,10 +75,10 @@ TEST_CASE("kernels for vectors that unpack weights walk along all of k, and run 
     op.m = 5;
     CHECK(cost(op, gpu).compute.in(s) > 1.5 * walk);
     // Without the engine's kernel, and in int8, one row on CUDA cores walks nowhere.
-    Gpu lanes = test::toy_gpu();
-    lanes.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
+    Gpu simt_gpu = test::toy_gpu();
+    simt_gpu.profile.vector_peak[index(Precision::fp16)] = 20 * tflops;
     const Gemm row{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::fp16, .weight_bits = 4};
-    CHECK(cost(row, lanes).compute.in(s) < walk / 2);
+    CHECK(cost(row, simt_gpu).compute.in(s) < walk / 2);
     gpu.profile.tensor_peak[index(Precision::int8)] = 20 * tflops;
     const Gemm narrow{.m = 1, .n = 64, .k = 1 << 20, .precision = Precision::int8, .weight_bits = 4};
     CHECK(cost(narrow, gpu).compute.in(s) < walk / 2);

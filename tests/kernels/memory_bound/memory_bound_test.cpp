@@ -36,7 +36,7 @@ TEST_CASE("a warm tensor of half the L2 comes half from DRAM") {
     CHECK(cost(op, test::toy_gpu(), Cache::warm).total.in(us) == rel(2.5, 1e-9));
 }
 
-TEST_CASE("element-wise kernels take the lanes as long as their instructions do, in fp32 whatever they store") {
+TEST_CASE("element-wise kernels take the CUDA cores as long as their instructions do, in fp32 whatever they store") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     gpu.profile.vector_peak[index(Precision::fp16)] = 100 * tflops;
@@ -107,7 +107,7 @@ TEST_CASE("elements that lie apart are fetched a sector each, 1.8 clocks each on
     CHECK(cost(transposed, gpu).bound == Bound::dram);
 }
 
-TEST_CASE("kernels that compute the address of each element take the lanes 85 instructions for it") {
+TEST_CASE("kernels that compute the address of each element take the CUDA cores 85 instructions for it") {
     Gpu gpu = test::toy_gpu();
     // A million elements on CUDA cores of 5 T instructions a second: 17 us; their 4 MB at 100 GB/s would take 40.
     Move move{.read = 1'000'000, .written = 1'000'000, .precision = Precision::fp16, .strided = true};
@@ -122,9 +122,9 @@ TEST_CASE("kernels that compute the address of each element take the lanes 85 in
     CHECK(cost(sum, gpu).total.in(us) == rel(4, 1e-9));
 }
 
-TEST_CASE("operands of several formats are converted one by one by a framework, on the integer lanes") {
+TEST_CASE("operands of several formats are converted one by one by a framework, on the INT32 cores") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     gpu.profile.bandwidth = 100 * tb_per_s;
     const auto time = [&gpu](int operands, bool framework) {
         const Elementwise op{.elements = 1'000'000, .precision = Precision::fp32, .any_operands = framework, .mixed_operands = operands};
@@ -139,7 +139,7 @@ TEST_CASE("operands of several formats are converted one by one by a framework, 
 
 TEST_CASE("a pool that computes addresses takes integer instructions: 32 an element for maxima, for means 330 an output first") {
     Gpu gpu = test::toy_gpu();
-    gpu.profile.facts.integer_lanes_per_sm = 64;
+    gpu.profile.facts.integer_units_per_sm = 64;
     Reduce pool{.inputs = 1'000'000, .outputs = 1'000'000, .window = 9, .precision = Precision::fp16};
     // 4 MB at 100 GB/s.
     CHECK(cost(pool, gpu).total.in(us) == rel(40, 1e-9));
@@ -150,12 +150,12 @@ TEST_CASE("a pool that computes addresses takes integer instructions: 32 an elem
     CHECK(cost(pool, gpu).total.in(us) == rel(450, 1e-9));
     CHECK(cost(pool, gpu).bound == Bound::compute);
     // Where INT32 cores are not known they are as many as those of fp32: 5 T instructions a second.
-    gpu.profile.facts.integer_lanes_per_sm = 0;
+    gpu.profile.facts.integer_units_per_sm = 0;
     pool.indexed = false;
     CHECK(cost(pool, gpu).total.in(us) == rel(76.8, 1e-9));
 }
 
-TEST_CASE("a maximum's place is written beside it in 8 bytes") {
+TEST_CASE("a maximum's place is written with it in 8 bytes") {
     const Gpu gpu = test::toy_gpu();
     Reduce pool{.inputs = 4'000'000, .outputs = 1'000'000, .window = 4, .precision = Precision::fp16};
     CHECK(cost(pool, gpu).total.in(us) == rel(100, 1e-9));  // 10 MB at 100 GB/s

@@ -45,8 +45,8 @@ TEST_CASE("layer norm is busy with instructions where rows are short: those of 5
     // While 16 rows of an SM wait 1100 cycles together.
     const double busy = 160 * (1.4 + 8. / 512), waited = 55;
     CHECK(eager(RowOp::layernorm, Precision::fp16) == rel(std::hypot(busy, waited), 1e-5));
-    gpu.profile.facts.integer_lanes_per_sm = 64;
-    gpu.profile.fp32_lanes_per_sm = 128;
+    gpu.profile.facts.integer_units_per_sm = 64;
+    gpu.profile.fp32_units_per_sm = 128;
     CHECK(eager(RowOp::layernorm, Precision::fp16) == rel(std::hypot(busy / 2, waited), 1e-5));
     // Elements of four bytes take 1.35 times as long, and 500 cycles more; RMS norm 0.58 times, and waits 500 cycles.
     CHECK(eager(RowOp::layernorm, Precision::fp32) == rel(std::hypot(1.35 * busy / 2, 80), 1e-5));
@@ -142,7 +142,7 @@ TEST_CASE("softmax takes no less for longer rows, nor for more of them") {
     }
 }
 
-TEST_CASE("softmax keeps the lanes busy") {
+TEST_CASE("softmax keeps the CUDA cores busy") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 10'000 * gb_per_s;
     const auto time = [&gpu](std::int64_t rows, std::int64_t cols, bool in_registers) {
@@ -162,8 +162,8 @@ TEST_CASE("softmax keeps the lanes busy") {
     // alone on their SM.
     CHECK(time(1000, 2500, true) == rel(block + (50 + 93 * 3.072) / 5, 1e-9));
     CHECK(time(1000, 6200, true) == rel(block + (50 + 1.33 * 93 * 7.168) / 5, 1e-9));
-    // Schedulers feed as many INT32 cores beside those of fp32.
-    gpu.profile.facts.integer_lanes_per_sm = gpu.profile.fp32_lanes_per_sm = 64;
+    // Schedulers also feed as many INT32 cores as fp32 cores.
+    gpu.profile.facts.integer_units_per_sm = gpu.profile.fp32_units_per_sm = 64;
     CHECK(time(1000, 1024, false) == rel(58 * 1.024 / 10, 1e-9));
     // An engine's warps take no more than its arithmetic: 5 FLOPs an element.
     CHECK(cost(RowWise{RowOp::softmax, 1000, 1024, Precision::fp32, false}, gpu).total.in(us) < 1.1);

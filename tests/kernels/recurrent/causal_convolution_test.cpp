@@ -35,7 +35,7 @@ TEST_CASE("a block of eight tokens takes them one after the other") {
     const auto warm = [&](std::int64_t tokens) { return cost(CausalConvolution{.query_len = tokens, .channels = 8}, gpu, Cache::warm); };
     CHECK(warm(3).total.in(us) == rel(0.3, 1e-9));
     CHECK(warm(8).total.in(us) == rel(0.8, 1e-9));
-    CHECK(warm(5'000).total.in(us) == rel(0.8, 1e-9));  // 160 kB of 1 MB of L2: other blocks run beside it
+    CHECK(warm(5'000).total.in(us) == rel(0.8, 1e-9));  // 160 kB of 1 MB of L2: other blocks run at the same time
 }
 
 TEST_CASE("a block that walks along its sequence takes whole steps, in place, and longer where tokens are not aligned") {

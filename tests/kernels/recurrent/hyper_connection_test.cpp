@@ -11,7 +11,7 @@ namespace {
 Gpu mixing_gpu() {
     Gpu gpu = test::toy_gpu();
     for (HyperConnectionParameters& p : gpu.parameters.values.recurrent.hyper_connection)
-        p = {.fixed_cycles = 0, .column_cycles = 0, .element_cycles = 0, .bandwidth_fraction = 1, .held_fraction = 1};
+        p = {.fixed_cycles = 0, .column_cycles = 0, .element_cycles = 0, .bandwidth_fraction = 1, .working_set_fraction = 1};
     return gpu;
 }
 

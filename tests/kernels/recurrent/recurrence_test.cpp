@@ -9,7 +9,7 @@ using test::rel;
 namespace {
 
 Gpu recurrent_gpu() {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     RecurrentParameters& p = gpu.parameters.values.recurrent;
     p.prompt = {.fixed_cycles = 0,
                 .fill_cycles = 0,
@@ -19,9 +19,9 @@ Gpu recurrent_gpu() {
                 .block_cycles = 0,
                 .chain_cycles = 0,
                 .passes = 1,
-                .held_fraction = 0.05,
+                .working_set_fraction = 0.05,
                 .overlap = 1};
-    p.update = {.fixed_cycles = 0, .token_cycles = 0, .element_cycles = 0, .bandwidth_fraction = 1, .held_fraction = 0.5};
+    p.update = {.fixed_cycles = 0, .token_cycles = 0, .element_cycles = 0, .bandwidth_fraction = 1, .working_set_fraction = 0.5};
     return gpu;
 }
 
@@ -37,7 +37,7 @@ Recurrence decoding() {
             .precision = Precision::fp16};
 }
 
-/// A sequence of so many tokens, narrow heads.
+/// A sequence of this many tokens, narrow heads.
 Recurrence prompt(std::int64_t tokens, std::int64_t heads) {
     return {.query_len = tokens, .key_heads = 1, .key_dim = 10, .value_heads = heads, .value_dim = 10, .precision = Precision::fp16};
 }
@@ -105,7 +105,7 @@ TEST_CASE("chunks of a prompt share the SMs, and wait for each other along a seq
          .block_cycles = 0,
          .chain_cycles = 0,
          .passes = 1,
-         .held_fraction = 0.05,
+         .working_set_fraction = 0.05,
          .overlap = 1};
     CHECK(warm(prompt(16, 20), gpu) == rel(0.75 + 1, 1e-9));  // a quarter of a chunk; 20 · 500 / 10 cycles
 }
@@ -117,8 +117,8 @@ TEST_CASE("what goes between the kernels of a prompt comes from DRAM where L2 do
     // q and k of the only head, v, o: 6,400 · 420 · 2 bytes; the state of 2,000 elements is written.
     CHECK(compulsory_bytes(op) == 5.384 * mb);
     CHECK(cost(op, gpu).dram_bytes.in(mb) == rel(5.384, 1e-9));
-    p.passes = 4;         // 20 · 6,400 · 40 · 2 · 4 bytes and 8 of each element of the state: 40.976 MB
-    p.held_fraction = 1;  // far beyond L2
+    p.passes = 4;                // 20 · 6,400 · 40 · 2 · 4 bytes and 8 of each element of the state: 40.976 MB
+    p.working_set_fraction = 1;  // far beyond L2
     CHECK(cost(op, gpu).dram_bytes.in(mb) == rel(40.976, 1e-9));
     CHECK(cost(op, gpu).total.in(us) == rel(409.76, 1e-9));
 }

@@ -20,7 +20,7 @@ const IndexScores one_token{
 
 }  // namespace
 
-TEST_CASE("scores of an index are products of all its heads with each key") {
+TEST_CASE("scores of an index are GEMMs of all its heads with each key") {
     Gpu gpu = scoring_gpu();
     IndexScores prompt = one_token;
     prompt.query_len = 1'000;

@@ -55,13 +55,13 @@ private:
 
     void product(const Descriptor& a, const Descriptor& b, const Descriptor& c) {
         Descriptor kind(api_, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-        kind.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT).finalize("describing a product");
+        kind.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT).finalize("describing a GEMM");
         Descriptor operation(api_, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
         operation.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a)
             .set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b)
             .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c)
             .set(CUDNN_ATTR_OPERATION_MATMUL_DESC, kind)
-            .finalize("a product of attention");
+            .finalize("a GEMM of attention");
         operations_.push_back(std::move(operation));
     }
 

@@ -34,7 +34,7 @@ public:
 
     /// Enqueues reads of more than the L2 holds: what was cached before is not afterwards, and nothing waits to be written back.
     void flush_l2() const;
-    /// Enqueues a kernel that only waits, so that the host can queue work behind it.
+    /// Enqueues a kernel that only waits, so that the CPU can queue work behind it.
     void hold(double seconds) const;
 
 private:

@@ -1,4 +1,4 @@
-/// Matrix products, and clock and power while large ones run.
+/// GEMMs, and clock and power while large ones run.
 
 #include "gpu/lt_gemm.hpp"
 #include "gpu/operands.hpp"

@@ -17,7 +17,7 @@ void require(cublasStatus_t status, const char* what) {
     throw CaseError(std::string(what) + ": cuBLASLt status " + code);
 }
 
-/// One and zero in the type that scales the product.
+/// One and zero in the type that scales the GEMM.
 struct Scalars {
     double fp64;
     float fp32;
@@ -101,7 +101,7 @@ LtGemm::~LtGemm() {
 }
 
 void LtGemm::describe_operation() {
-    require(api_.create_operation(&operation_, types_.compute, types_.scale), "describing the product");
+    require(api_.create_operation(&operation_, types_.compute, types_.scale), "describing the GEMM");
     const cublasOperation_t transposed = CUBLAS_OP_T;
     require(api_.set_operation(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed), "transposing the weights");
     if (fast_accumulation_) {  // as inference engines set it
@@ -135,8 +135,8 @@ void LtGemm::choose_algorithm() {
     const cublasStatus_t status =
         api_.heuristic(api_.handle, operation_, weights_, activations_, result_, result_, preference, 1, &best, &found);
     api_.destroy_preference(preference);
-    require(status, "no algorithm for this product");
-    if (found == 0) throw CaseError("not supported by cuBLASLt: no algorithm for this product");
+    require(status, "no algorithm for this GEMM");
+    if (found == 0) throw CaseError("not supported by cuBLASLt: no algorithm for this GEMM");
     algorithm_ = best.algo;
 }
 
@@ -144,7 +144,7 @@ void LtGemm::enqueue(const void* a, const void* b, void* c, const void* bias, cu
     if (g_.bias) require(api_.set_operation(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias), "adding a bias");
     require(api_.matmul(api_.handle, operation_, one.as(types_.scale), b, weights_, a, activations_, zero.as(types_.scale), c, result_, c,
                         result_, &algorithm_, workspace_.data(), workspace_.bytes(), stream),
-            "the product");
+            "the GEMM");
 }
 
 }  // namespace roofcast::microbench

@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix products by cuBLASLt as frameworks call it: the heuristic's first choice, bias in the epilogue.
+/// GEMMs by cuBLASLt as frameworks call it: the heuristic's first choice, bias in the epilogue.
 
 #include <cublasLt.h>
 

@@ -26,7 +26,7 @@ __device__ std::int64_t drawn(std::uint64_t seed, int what, std::int64_t limit) 
     return static_cast<std::int64_t>(random_bits(seed + static_cast<std::uint64_t>(what), blockIdx.x) % static_cast<std::uint64_t>(limit));
 }
 
-/// int8 products are written as int32.
+/// int8 GEMMs are written as int32.
 __device__ double load_output(const void* data, Precision out, std::int64_t i) {
     return out == Precision::int8 ? static_cast<const std::int32_t*>(data)[i] : load_element(data, out, i);
 }
@@ -129,7 +129,7 @@ __global__ void attention_kernel(Attention w, Precision p, const void* q, const 
 void enqueue_gemm_samples(const Gemm& g, Precision p, Precision out, const void* a, const void* b, const void* c, const void* bias,
                           Sample* samples, int count, std::uint64_t seed, cudaStream_t stream) {
     gemm_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(g, p, out, a, b, c, bias, samples, seed);
-    check(cudaGetLastError(), "starting the reference product");
+    check(cudaGetLastError(), "starting the reference GEMM");
 }
 
 void enqueue_convolution_samples(const Convolution& w, Precision p, Precision out, const void* input, const void* filter,

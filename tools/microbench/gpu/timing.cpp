@@ -12,7 +12,7 @@ namespace {
 constexpr double wanted_replay_us = 300;
 constexpr int most_launches = 128;
 constexpr double warm_up_s = 0.03;  ///< the clock rises from idle within some milliseconds
-constexpr double hold_s = 150e-6;   ///< the host queues a graph of so many launches and two events in less
+constexpr double hold_s = 150e-6;   ///< the host queues a graph of this many launches and two events in less
 
 /// Microseconds of one launch after a first one that loads code and fills caches.
 double first_estimate_us(const Device& device, const Launcher& launch) {

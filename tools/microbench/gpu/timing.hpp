@@ -1,6 +1,6 @@
 #pragma once
 /// How a kernel is timed: replays of a CUDA graph of several launches between two events, queued behind a kernel that holds the stream, so
-/// that neither the host's launch cost nor the start of the graph is in the time.
+/// that neither the launch overhead nor the start of the graph is in the time.
 
 #include <functional>
 

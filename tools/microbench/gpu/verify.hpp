@@ -13,7 +13,7 @@ struct Tolerance {
     double accumulated, rounding;
 };
 
-/// Of matrix products and convolutions in `p`; Winograd and split sums included.
+/// Of GEMMs and convolutions in `p`; Winograd and split sums included.
 Tolerance product_tolerance(Precision p);
 /// Of results computed in fp32 and stored as `p`.
 Tolerance storage_tolerance(Precision p);

@@ -1,4 +1,4 @@
-/// Matrix products and attention.
+/// GEMMs and attention.
 
 #include <algorithm>
 
@@ -10,8 +10,8 @@ namespace roofcast::microbench {
 namespace {
 
 constexpr int random_gemms = 160, odd_shapes = 80, batched_shapes = 80;
-constexpr int warm_share = 5;  ///< one case in so many runs with warm caches
-constexpr int bias_share = 4;
+constexpr int warm_fraction = 5;  ///< one case in this many runs with warm caches
+constexpr int bias_fraction = 4;
 
 std::int64_t multiple(std::int64_t value, std::int64_t of) {
     return std::max(of, value / of * of);
@@ -22,7 +22,7 @@ bool affordable(const Case& c) {
 }
 
 void add(std::vector<Case>& cases, Case c) {
-    c.cache = cases.size() % warm_share == warm_share - 1 ? CacheState::warm : CacheState::cold;
+    c.cache = cases.size() % warm_fraction == warm_fraction - 1 ? CacheState::warm : CacheState::cold;
     if (affordable(c)) cases.push_back(std::move(c));
 }
 
@@ -51,7 +51,7 @@ std::vector<Case> gemm_cases(Precision p, Random& random) {
     for (const auto& layer : linear_layers) {
         for (const std::int64_t m :
              {random.one_of(decode_tokens), random.log_uniform(65, 1024), random.log_uniform(1024, 16384), std::int64_t{4096}}) {
-            const bool bias = random.whole(1, bias_share) == 1;
+            const bool bias = random.whole(1, bias_fraction) == 1;
             add(cases, {p, CacheState::cold, Gemm{1, m, layer.n, layer.k, bias}});
         }
     }

@@ -91,7 +91,7 @@ std::vector<Case> launch_cases() {
 }
 
 std::vector<Case> sustained_cases(Precision p) {
-    constexpr double seconds = 20;  // boards reach their steady clock within a few seconds, their temperature within some tens
+    constexpr double seconds = 20;  // GPUs reach their steady clock within a few seconds, their temperature within some tens
     return {{p, CacheState::warm, Sustained{seconds}}};
 }
 

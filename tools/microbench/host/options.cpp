@@ -109,7 +109,7 @@ std::string_view help_text() {
   --precision LIST      of fp64, fp32, tf32, fp16, bf16, fp8, int8 (default: all that the GPU has)
   --budget SECONDS      measure a balanced part of the cases that fits in this time (default: all cases)
   --seed N              of the random shapes and data (default: 1)
-  --shapes FILE         the matrix products of a measurement file in place of the designed cases: equal work for a comparison
+  --shapes FILE         the GEMMs of a measurement file in place of the designed cases: equal work for a comparison
   --list                print the cases and how long they should take; needs no GPU
   --resume              continue the files of a run that was cut
   --output FILE         kernel rows (default: microbench.csv)

@@ -13,7 +13,7 @@ struct Options {
     Selection selection;
     std::string output = "microbench.csv";
     std::string device_output;  ///< empty: `output` with .device.csv for .csv
-    std::string shapes;         ///< measurement file whose matrix products are measured in place of the designed cases; empty: none
+    std::string shapes;         ///< measurement file whose GEMMs are measured in place of the designed cases; empty: none
     std::string gpu;            ///< id to write; empty: the device's name as the driver gives it
     int device = 0;
     bool list = false, resume = false, help = false;

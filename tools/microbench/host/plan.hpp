@@ -26,8 +26,8 @@ struct PlannedCase {
 /// Seconds that measuring the case should take, set-up included, on a middling GPU. The budget corrects for the one at hand as it runs.
 double expected_seconds(const Case& c);
 
-/// The selected cases such that any beginning of the list has its fair share of every suite and precision: where the budget, or the user,
-/// cuts it short, what was measured is balanced. With a budget, the longest beginning that should fit.
+/// The selected cases such that any beginning of the list has its fair fraction of every suite and precision: where the budget, or the
+/// user, cuts it short, what was measured is balanced. With a budget, the longest beginning that should fit.
 std::vector<PlannedCase> plan(const Selection& selection);
 
 /// Every case with its expected duration, then totals by suite.

@@ -60,7 +60,7 @@ std::vector<PlannedCase> shapes_of_file(const std::string& path, std::uint64_t s
         const auto found = gemm_case(fields);
         if (found && seen.insert(described(*found)).second) cases.push_back({*found, expected_seconds(*found)});
     }
-    if (cases.empty()) throw FileError{path + " holds no matrix product that could be measured again"};
+    if (cases.empty()) throw FileError{path + " holds no GEMM that could be measured again"};
     Random(seed).shuffle(cases);
     return cases;
 }

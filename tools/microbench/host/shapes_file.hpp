@@ -9,7 +9,7 @@
 
 namespace roofcast::microbench {
 
-/// Cold cases of the matrix products among the rows of a measurement file, each once, in random order. Rows of other operators, of
+/// Cold cases of the GEMMs among the rows of a measurement file, each once, in random order. Rows of other operators, of
 /// weight-only quantization, of functions other than linear and bmm, and of precisions unknown here are passed over. Throws FileError when
 /// the file cannot be read or holds no such row.
 std::vector<PlannedCase> shapes_of_file(const std::string& path, std::uint64_t seed);

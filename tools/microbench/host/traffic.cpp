@@ -17,7 +17,7 @@ double output_size(Precision p) {
     return p == Precision::int8 ? 4 : std::max(element_size(p), 2.0);
 }
 
-/// Inputs and outputs of one matrix product stand for `batch` of them.
+/// Inputs and outputs of one GEMM stand for `batch` of them.
 double gemm_bytes(const Gemm& w, Precision p) {
     const double size = element_size(p);
     return real(w.batch) * (size * (real(w.m) * real(w.k) + real(w.n) * real(w.k)) + output_size(p) * real(w.m) * real(w.n));

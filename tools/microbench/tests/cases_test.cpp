@@ -10,7 +10,7 @@
 using namespace roofcast::microbench;
 using roofcast::test::rel;
 
-TEST_CASE("operations and bytes of a matrix product are those of its formula") {
+TEST_CASE("operations and bytes of a GEMM are those of its formula") {
     // 2 · 3 · 4 · 5 = 120 operations; fp16: 2 · (3 · 5 + 4 · 5 + 3 · 4) = 94 bytes.
     const Case c{Precision::fp16, CacheState::cold, Gemm{1, 3, 4, 5, false}};
     CHECK(operations(c) == 120);
@@ -71,7 +71,7 @@ TEST_CASE("the same seed gives the same shapes, another seed others") {
     CHECK(text(1) != text(2));
 }
 
-TEST_CASE("matrix products of every precision come aligned and odd, cold and warm, single and batched") {
+TEST_CASE("GEMMs of every precision come aligned and odd, cold and warm, single and batched") {
     int odd = 0, warm = 0, batched = 0, bias = 0;
     const auto cases = designed_cases(Suite::gemm, Precision::bf16, 1);
     for (const Case& c : cases) {

@@ -24,7 +24,7 @@ TEST_CASE("a plan within a budget is as long as the budget and holds every suite
     CHECK(by_suite.size() == suite_count);
 }
 
-TEST_CASE("any beginning of a plan is balanced: a cut run has its share of every suite") {
+TEST_CASE("any beginning of a plan is balanced: a cut run has its fraction of every suite") {
     const auto whole = plan({});
     std::map<Suite, double> all, half;
     for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -8,7 +8,7 @@
 using namespace roofcast::microbench;
 using roofcast::test::TemporaryFile;
 
-TEST_CASE("matrix products of a measurement file are measured again, each once, what has no counterpart here is passed over") {
+TEST_CASE("GEMMs of a measurement file are measured again, each once, what has no counterpart here is passed over") {
     const TemporaryFile file("rows.csv",
                              "# comment\n"
                              "gpu,op,precision,weight_precision,function,batch,m,n,k,latency_us\n"
@@ -34,7 +34,7 @@ TEST_CASE("the shipped rows of a serving engine can be measured again") {
     CHECK(shapes_of_file(path.string(), 1).size() > 500);
 }
 
-TEST_CASE("a file without matrix products is refused") {
+TEST_CASE("a file without GEMMs is refused") {
     const TemporaryFile file("rows.csv", "gpu,op,precision,rows,cols,latency_us\nt4,softmax,fp32,8,8,1\n");
     CHECK_THROWS_AS(shapes_of_file(file.path().string(), 1), FileError);
     CHECK_THROWS_AS(shapes_of_file("/no/such/file.csv", 1), FileError);

@@ -1,4 +1,4 @@
-// Habits of engines, by name and version.
+// Settings of engines, by name and version.
 
 #include <doctest/doctest.h>
 
@@ -48,7 +48,7 @@ TEST_CASE("an engine may be another one on GPUs of a vendor") {
     CHECK(predict(model, apple, request, software).latency < 0.85 * predict(model, other, request, software).latency);
 }
 
-TEST_CASE("an engine has the habits of the one that it is like, but for its own") {
+TEST_CASE("an engine inherits the settings of the one that it is like, except its own") {
     const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack &base = software.find(Execution::cuda_graph, "llama.cpp"), &like = software.find(Execution::cuda_graph, "ollama");
     CHECK(like.unpacks_from_rows == base.unpacks_from_rows);
@@ -74,10 +74,10 @@ TEST_CASE("an engine has the habits of the one that it is like, but for its own"
     }
 }
 
-TEST_CASE("habits that are out of range, or mean nothing, are refused by their key") {
+TEST_CASE("settings that are out of range or have no effect are refused by their key") {
     CHECK(refused_key("") == "");
-    CHECK(refused_key("kernels_beside_4bit = -1").find("kernels_beside_4bit") != std::string::npos);
-    CHECK(refused_key("kernels_beside_8bit = -1").find("kernels_beside_8bit") != std::string::npos);
+    CHECK(refused_key("extra_kernels_4bit = -1").find("extra_kernels_4bit") != std::string::npos);
+    CHECK(refused_key("extra_kernels_8bit = -1").find("extra_kernels_8bit") != std::string::npos);
     CHECK(refused_key("unpacked_4bit_per_sm_clock = -1").find("unpacked_4bit_per_sm_clock") != std::string::npos);
     CHECK(refused_key("unpacked_8bit_per_sm_clock = 0").find("unpacked_8bit_per_sm_clock") != std::string::npos);
     CHECK(refused_key("copy_instructions = -1").find("copy_instructions") != std::string::npos);
@@ -94,7 +94,7 @@ TEST_CASE("habits that are out of range, or mean nothing, are refused by their k
     CHECK(refused_key("decoders = { matmul_rate = 2, host_us_per_pass = 0 }").find("matmul_rate") != std::string::npos);
     CHECK(refused_key("decoders = { matmul_rate = 1, host_us_per_pass = 0, rate = 1 }").find("rate") != std::string::npos);
     CHECK(refused_key("send_gap_us = -1").find("send_gap_us") != std::string::npos);
-    CHECK(refused_key("vector_bytes_per_sm_clock = 0").find("vector_bytes_per_sm_clock") != std::string::npos);
+    CHECK(refused_key("gemv_bytes_per_sm_clock = 0").find("gemv_bytes_per_sm_clock") != std::string::npos);
     CHECK(refused_key("unpacks_from_rows = -1").find("unpacks_from_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 300").find("least_tile_rows") != std::string::npos);
     CHECK(refused_key("least_tile_rows = 32.5").find("least_tile_rows") != std::string::npos);
@@ -192,7 +192,7 @@ TEST_CASE("an engine may run decoders at another rate than other models, and wit
     CHECK(latency("vit-base-patch16-224") == vision);
     const double plain = latency("gpt3-1.3b");
     CHECK(decoder > 1.2 * plain);
-    for (Engine& engine : software.engines) engine.stack.decoders = DecoderHabits{1, engine.stack.host_per_pass + 500 * us};
+    for (Engine& engine : software.engines) engine.stack.decoders = DecoderSettings{1, engine.stack.host_per_pass + 500 * us};
     CHECK(latency("gpt3-1.3b") == rel(plain + 8 * 500, 1e-3));
 }
 
@@ -271,9 +271,9 @@ TEST_CASE("the loop of FasterTransformer's TensorFlow example is an engine of it
     const auto name = [&](const char* text) { return software.engine(Execution::compiled, text)->stack.name; };
     CHECK(name("tensorflow1 loop") == "tensorflow-1-loop");
     CHECK(name("tensorflow1") == "tensorflow-1");
-    CHECK(software.find(Execution::eager, "pytorch").lowering.odd_rows_on_lanes);
-    CHECK(software.find(Execution::compiled, "pytorch").lowering.odd_rows_on_lanes);
-    CHECK_FALSE(software.find(Execution::eager, "pytorch 2.1").lowering.odd_rows_on_lanes);
+    CHECK(software.find(Execution::eager, "pytorch").lowering.odd_rows_on_simt);
+    CHECK(software.find(Execution::compiled, "pytorch").lowering.odd_rows_on_simt);
+    CHECK_FALSE(software.find(Execution::eager, "pytorch 2.1").lowering.odd_rows_on_simt);
 }
 
 TEST_CASE("words of software match in any case, and whole") {

@@ -1,5 +1,5 @@
 #pragma once
-/// Boards with full profiles as evidence about a board of which little is stated.
+/// GPUs with full profiles as evidence about a board of which little is stated.
 
 #include <filesystem>
 #include <map>
@@ -21,13 +21,13 @@ struct LogNormal {
     [[nodiscard]] double distance(double value) const;  ///< in standard deviations
 };
 
-/// What the next value of a kind is expected to be after `values`. `usual_deviation` is that of such figures over boards of one kind; it
-/// counts as much as four values, so that one or two boards do not pass for all.
+/// What the next value of a kind is expected to be after `values`. `usual_deviation` is that of such figures over GPUs of one kind; it
+/// counts as much as four values, so that one or two GPUs do not pass for all.
 LogNormal expected_after(const std::vector<double>& values, double usual_deviation);
 
-/// Boards that compute alike: of one compute capability, with tensor cores or without, with fp32 accumulation at full or at half rate.
-struct BoardClass {
-    std::vector<GpuProfile> boards;  ///< at least one
+/// GPUs that compute alike: of one compute capability, with tensor cores or without, with fp32 accumulation at full or at half rate.
+struct GpuClass {
+    std::vector<GpuProfile> gpus;  ///< at least one
     bool tensor_cores = false, half_rate = false;
 
     [[nodiscard]] LogNormal fp32_tflops() const;
@@ -47,11 +47,11 @@ using FactsByCapability = std::map<std::optional<ComputeCapability>, Architectur
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder, const PriceList& prices,
                             FactsByCapability& facts);
 
-/// Full profiles in `gpus_folder` of boards of `architecture`. Profiles that cannot be read say nothing here: whoever asks for them is
+/// Full profiles in `gpus_folder` of GPUs of `architecture`. Profiles that cannot be read say nothing here: whoever asks for them is
 /// told.
-std::vector<GpuProfile> known_boards(const std::filesystem::path& gpus_folder, const std::string& architecture);
+std::vector<GpuProfile> known_gpus(const std::filesystem::path& gpus_folder, const std::string& architecture);
 
-/// The same, sorted into classes. Boards without a memory capacity (CPU sockets) are left out.
-std::vector<BoardClass> board_classes(std::vector<GpuProfile> boards);
+/// The same, sorted into classes. GPUs without a memory capacity (CPU sockets) are left out.
+std::vector<GpuClass> gpu_classes(std::vector<GpuProfile> gpus);
 
 }  // namespace roofcast

@@ -14,14 +14,14 @@ bool is_decode(const Phase& phase);
 /// Stages of a pipeline share a prompt, and take turns in decode.
 struct KnownPhase {
     const Phase* phase;
-    std::vector<TimeShare> spent;  ///< seconds
+    std::vector<TimeFraction> spent;  ///< seconds
     Seconds floor;
 };
 
-/// Of a phase whose passes run on `gpu`.
+/// Time fractions of a phase whose passes run on `gpu`.
 KnownPhase known_phase(const Phase& phase, const GpuProfile& gpu, const Parallelism& parallel);
 
 /// Classes with their shares of the time of `phases`, sorted by class; what the GPU does not spend in kernels belongs to "assembly".
-std::vector<TimeShare> shares_of(const std::vector<const KnownPhase*>& phases);
+std::vector<TimeFraction> fractions_of(const std::vector<const KnownPhase*>& phases);
 
 }  // namespace roofcast

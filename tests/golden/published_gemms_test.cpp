@@ -1,4 +1,4 @@
-// Rates of products on boards that no fit saw, against what others published: torch.mm of normal random matrices, 8,192 a side, 30 calls
+// Rates of GEMMs on GPUs that no fit saw, against what others published: torch.mm of normal random matrices, 8,192 a side, 30 calls
 // after 6 (github.com/zzc0721/torch-performance-test-data, issues 126, 145, 162, 185, and the best squares of database.md; not among the
 // measurements that fits read).
 
@@ -24,7 +24,7 @@ Gemm square(Precision precision) {
 
 }  // namespace
 
-TEST_CASE("large squares on boards never measured run within a quarter of the rates that others published") {
+TEST_CASE("large squares on unseen GPUs run within a quarter of the rates that others published") {
     struct Published {
         const char* gpu;
         Precision precision;
@@ -42,7 +42,7 @@ TEST_CASE("large squares on boards never measured run within a quarter of the ra
 }
 
 // AMD's and Intel's engines: rates that parameters of their architectures were read off (sources in gpus/arch), which no fit reads.
-TEST_CASE("large products on other vendors' boards run within a fifth of the rates that were published") {
+TEST_CASE("large GEMMs on other vendors' GPUs run within a fifth of the rates that were published") {
     struct Published {
         const char* gpu;
         Precision precision;
@@ -65,8 +65,8 @@ TEST_CASE("large products on other vendors' boards run within a fifth of the rat
     }
 }
 
-TEST_CASE("wide products on lanes keep the rate of narrow ones, but on Pascal") {
-    // Median share of the peak up to 1,000 columns (k below 4,000) and beyond 24,000: T4 0.39 and 0.39, P4 0.50 and 0.24
+TEST_CASE("wide GEMMs on CUDA cores keep the rate of narrow ones, but on Pascal") {
+    // Median fraction of the peak up to 1,000 columns (k below 4,000) and beyond 24,000: T4 0.39 and 0.39, P4 0.50 and 0.24
     // (kernels/*_fp32_pytorch.csv, linear).
     const auto kept = [](const char* id) {
         const Gpu gpu = shipped_gpu(id);
@@ -82,7 +82,7 @@ TEST_CASE("wide products on lanes keep the rate of narrow ones, but on Pascal") 
 }
 
 TEST_CASE("rows that lie pages apart slow linear layers on Pascal down, and not since") {
-    // Median share of the peak up to 1,000 columns with k below 4,000 and beyond 16,000: P100 0.61 and 0.30, V100 0.71 and 0.73.
+    // Median fraction of the peak up to 1,000 columns with k below 4,000 and beyond 16,000: P100 0.61 and 0.30, V100 0.71 and 0.73.
     const auto kept = [](const char* id) {
         const Gpu gpu = shipped_gpu(id);
         const auto reached = [&gpu](std::int64_t k) {

@@ -7,14 +7,14 @@ using namespace roofcast;
 using test::fp32_gemm;
 using test::rel;
 
-TEST_CASE("what lanes read again along k comes at a share of the bandwidth") {
+TEST_CASE("what CUDA cores read again along k comes at a fraction of the bandwidth") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.5;
     // 0.805 GB at 100 GB/s, and 17.21 GB more at half of it.
     CHECK(cost(fp32_gemm(8192, 8192, 8192), gpu).dram.in(ms) == rel(8.05 + 344.2, 1e-3));
 }
 
-TEST_CASE("batched products on lanes run in the library's one tile, or the fastest of several") {
+TEST_CASE("batched GEMMs on CUDA cores run in the library's one tile, or the fastest of several") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.libraries.batched_simt_tile = {64, 16};
     gpu.profile.bandwidth = 10 * tb_per_s;
@@ -36,7 +36,7 @@ TEST_CASE("batched products on lanes run in the library's one tile, or the faste
     CHECK(time(32, 32) == rel(2 * 2.097, 1e-3));
 }
 
-TEST_CASE("batched products on lanes wait for each 32 bytes along k") {
+TEST_CASE("batched GEMMs on CUDA cores wait for each 32 bytes along k") {
     Gpu gpu = test::toy_gpu();
     Gemm op = fp32_gemm(64, 16, 1024);
     op.batch = 2;
@@ -47,18 +47,18 @@ TEST_CASE("batched products on lanes wait for each 32 bytes along k") {
     CHECK(cost(op, gpu).compute.in(us) > 1.04 * 58.88);
 }
 
-TEST_CASE("linear layers on lanes wait for each eight elements of k") {
+TEST_CASE("linear layers on CUDA cores wait for each eight elements of k") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 1000 * tb_per_s;
     gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 1e6;  // k in one piece
     // 270 cycles at 1 GHz, where 32 x 32 outputs take 2 ns each.
     CHECK(cost(fp32_gemm(32, 32, 8192), gpu).total.in(us) == rel(276.5, 1e-3));
-    // Parts of k wait side by side.
+    // Split-K parts wait side by side.
     gpu.parameters.values.gemm[index(MathUnit::simt)].tiling.split_k_cycles = 0;
     CHECK(cost(fp32_gemm(32, 32, 8192), gpu).total.in(us) < 276.5 / 8);
 }
 
-TEST_CASE("batched products on lanes take k in whole steps") {
+TEST_CASE("batched GEMMs on CUDA cores take k in whole steps") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.libraries.batched_simt_tile = {64, 16};
     gpu.profile.bandwidth = 10 * tb_per_s;
@@ -85,7 +85,7 @@ TEST_CASE("an SM loads rows slowly that lie far apart") {
     CHECK(elsewhere < 0.5 * loads(24576));
 }
 
-TEST_CASE("blocks that share few far rows keep step, and a tile that is larger than the product loads only its rows") {
+TEST_CASE("blocks that share few far rows keep step, and a tile that is larger than the GEMM loads only its rows") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.profile.facts.far_rows = {.fetch_cycles = 1600, .length = 96 * kib, .rows = 800};
@@ -97,7 +97,7 @@ TEST_CASE("blocks that share few far rows keep step, and a tile that is larger t
     CHECK(loads(80, 2560) == rel(0.1 * 2 * (80 + 128) * all, 1e-6));
 }
 
-TEST_CASE("where far rows are slow all operands of a linear layer arrive at the strided share of the bandwidth") {
+TEST_CASE("where far rows are slow all operands of a linear layer arrive at the strided fraction of the bandwidth") {
     Gpu gpu = test::toy_gpu();
     gpu.parameters.values.gemm[index(MathUnit::simt)].strided_fraction = 0.25;
     const auto dram = [&gpu](std::int64_t m, std::int64_t n) { return cost(fp32_gemm(m, n, 512), gpu, Cache::cold).dram.in(us); };
@@ -121,7 +121,7 @@ TEST_CASE("the lower of two large tiles is taken where it covers fewer rows, and
     CHECK(loads(1344) / loads(1345) == rel(21.0 * (64 + 128) / (11.0 * (128 + 128)), 1e-3));
 }
 
-TEST_CASE("linear layers on lanes run the small tile only while large ones leave room on the chip") {
+TEST_CASE("linear layers on CUDA cores run the small tile only while large ones leave room on the chip") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.bandwidth = 100 * tb_per_s;
     gpu.parameters.values.gemm[index(MathUnit::simt)].peak_fraction = 0.1;  // longer than loads are waited for
@@ -136,7 +136,7 @@ TEST_CASE("linear layers on lanes run the small tile only while large ones leave
     CHECK(time(19 * 128) == rel(8 * small, 0.06));
 }
 
-TEST_CASE("a batched product reads long rows of A at a share of the bandwidth, but for what L2 holds") {
+TEST_CASE("a batched GEMM reads long rows of A at a fraction of the bandwidth, but for what L2 holds") {
     Gpu gpu = test::toy_gpu();
     gpu.profile.boost_clock *= 1000;  // nothing waits
     const auto time = [&gpu](std::int64_t batch, std::int64_t k, Cache cache) {
@@ -157,6 +157,6 @@ TEST_CASE("a batched product reads long rows of A at a share of the bandwidth, b
     // No step where A is as large as L2: a thousandth more of A takes a tenth of a percent of its slow time.
     const double at_l2 = time(1, 244, Cache::warm), beyond = time(1, 245, Cache::warm);
     CHECK(beyond < 1.1 * at_l2);
-    // Linear layers have a share of their own.
+    // Linear layers have a fraction of their own.
     CHECK(cost(fp32_gemm(1024, 8, 384), gpu).total == cost(fp32_gemm(1024, 8, 384), test::toy_gpu()).total);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Whether copies that run one way meet the objective when requests arrive at random.
+/// Whether copies with the same settings meet the objective under random arrivals.
 
 #include <optional>
 
@@ -7,24 +7,24 @@
 
 namespace roofcast {
 
-/// Why a way of running meets no objective, however many copies there are.
+/// Why settings miss the objective with any number of copies.
 struct Failure {
     Outcome outcome = Outcome::does_not_fit;
     double excess = 0;  ///< over its limit; 0 where there is no such factor
 };
 
-class WayUnderLoad {
+class CopiesUnderLoad {
 public:
-    WayUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
-                 const SoftwareStacks& software, CopySettings way);
+    CopiesUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
+                    const SoftwareStacks& software, CopySettings settings);
 
-    [[nodiscard]] const CopySettings& settings() const { return way_; }
-    [[nodiscard]] std::int64_t gpus_each() const { return way_.parallel.gpus(); }
+    [[nodiscard]] const CopySettings& settings() const { return settings_; }
+    [[nodiscard]] std::int64_t gpus_each() const { return settings_.parallel.gpus(); }
     [[nodiscard]] const std::optional<Failure>& failure(Confidence c) const { return failures_[static_cast<std::size_t>(c)]; }
 
     /// Fewer copies finish fewer requests than arrive. At least 1.
     std::int64_t least_copies();
-    /// The deployment of so many copies that meets the objective, at the largest limit on sequences that does; nullopt: none does. Budget
+    /// The deployment of this many copies that meets the objective, at the largest limit on sequences that does; nullopt: none does. Budget
     /// and number of GPUs are not looked at.
     std::optional<Deployment> served(std::int64_t copies, Confidence confidence);
     /// Why `copies`, which are not served, are too few.
@@ -43,7 +43,7 @@ private:
     const Contestant& contestant_;
     const RecommendationRequest& request_;
     const SoftwareStacks& software_;
-    CopySettings way_;
+    CopySettings settings_;
     std::optional<SimulatedEngine> engine_;
     std::array<std::optional<Failure>, confidences.size()> failures_;
 };

@@ -1,4 +1,4 @@
-#include "scenario/way_under_load.hpp"
+#include "scenario/copies_under_load.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@ constexpr double sustained_tolerance = 1.02;
 
 }  // namespace
 
-WayUnderLoad::WayUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
-                           const SoftwareStacks& software, CopySettings way)
-    : workload_(workload), contestant_(contestant), request_(request), software_(software), way_(std::move(way)) {
+CopiesUnderLoad::CopiesUnderLoad(const Workload& workload, const Contestant& contestant, const RecommendationRequest& request,
+                                 const SoftwareStacks& software, CopySettings settings)
+    : workload_(workload), contestant_(contestant), request_(request), software_(software), settings_(std::move(settings)) {
     std::optional<Failure> general = failure_of_engine();
     if (!general) general = failure_alone(1);
     failures_.fill(general);
@@ -25,9 +25,9 @@ WayUnderLoad::WayUnderLoad(const Workload& workload, const Contestant& contestan
     if (general) engine_.reset();
 }
 
-std::optional<Failure> WayUnderLoad::failure_of_engine() {
+std::optional<Failure> CopiesUnderLoad::failure_of_engine() {
     const Gpu& gpu = *contestant_.gpu;
-    const Run run = run_of_copy(workload_, request_, way_, 1);
+    const Run run = run_of_copy(workload_, request_, settings_, 1);
     const auto usable = gpu.profile.usable_memory();
     const Bytes needed = memory_estimate(workload_, run, software_).total();
     if (usable && needed > *usable) return Failure{Outcome::does_not_fit, needed / *usable};
@@ -37,32 +37,32 @@ std::optional<Failure> WayUnderLoad::failure_of_engine() {
         return Failure{Outcome::lacks_precision, 0};
     }
     try {
-        engine_.emplace(workload_, gpu, request_, software_, way_);
-    } catch (const Error&) {  // no room for a cache beside the weights and the largest step
+        engine_.emplace(workload_, gpu, request_, software_, settings_);
+    } catch (const Error&) {  // no room for a cache with the weights and the largest step
         return Failure{Outcome::does_not_fit, 0};
     }
     return std::nullopt;
 }
 
 /// More copies do not help a request that nothing delays.
-std::optional<Failure> WayUnderLoad::failure_alone(std::optional<double> time_scale) {
+std::optional<Failure> CopiesUnderLoad::failure_alone(std::optional<double> time_scale) {
     if (!time_scale) return Failure{Outcome::unknown_error, 0};
     const ObservedLoad& alone = engine_->alone(*time_scale);
     if (alone.misses) return Failure{*alone.misses, alone.excess};
     return std::nullopt;
 }
 
-bool WayUnderLoad::keeps_up(std::int64_t copies, std::int64_t limit, double time_scale) {
+bool CopiesUnderLoad::keeps_up(std::int64_t copies, std::int64_t limit, double time_scale) {
     return *request_.rate * time_scale <= sustained_tolerance * static_cast<double>(copies) * engine_->sustained(limit);
 }
 
-std::int64_t WayUnderLoad::least_copies() {
+std::int64_t CopiesUnderLoad::least_copies() {
     const auto copies = copies_needed(*request_.rate, sustained_tolerance * engine_->sustained(engine_->limits().front()));
     return copies.value_or(most_copies + 1);
 }
 
 /// nullptr: fewer requests are finished than arrive, or the interval is not known.
-const ObservedLoad* WayUnderLoad::observed(std::int64_t copies, std::int64_t limit, Confidence confidence) {
+const ObservedLoad* CopiesUnderLoad::observed(std::int64_t copies, std::int64_t limit, Confidence confidence) {
     if (!keeps_up(copies, limit, 1)) return nullptr;
     const ObservedLoad& expected = engine_->under_load(copies, limit, 1);
     if (confidence == Confidence::expected || expected.misses) return &expected;
@@ -70,7 +70,7 @@ const ObservedLoad* WayUnderLoad::observed(std::int64_t copies, std::int64_t lim
     return scale && keeps_up(copies, limit, *scale) ? &engine_->under_load(copies, limit, *scale) : nullptr;
 }
 
-std::optional<Deployment> WayUnderLoad::served(std::int64_t copies, Confidence confidence) {
+std::optional<Deployment> CopiesUnderLoad::served(std::int64_t copies, Confidence confidence) {
     std::int64_t most_running = engine_->limits().front() + 1;
     for (const std::int64_t limit : engine_->limits()) {
         if (limit >= most_running) continue;  // a limit that was never reached is as good as none
@@ -82,15 +82,15 @@ std::optional<Deployment> WayUnderLoad::served(std::int64_t copies, Confidence c
     return std::nullopt;
 }
 
-Shortfall WayUnderLoad::shortfall(std::int64_t copies, Confidence confidence) {
+Shortfall CopiesUnderLoad::shortfall(std::int64_t copies, Confidence confidence) {
     const ObservedLoad* seen = observed(copies, engine_->limits().front(), confidence);
     return {.copies = copies, .misses = seen == nullptr ? std::nullopt : seen->misses};
 }
 
-Deployment WayUnderLoad::deployment(std::int64_t copies, std::int64_t limit, const ObservedLoad& seen) {
-    Deployment d{.parallel = way_.parallel, .precision = way_.format.precision};
+Deployment CopiesUnderLoad::deployment(std::int64_t copies, std::int64_t limit, const ObservedLoad& seen) {
+    Deployment d{.parallel = settings_.parallel, .precision = settings_.format.precision};
     d.parallel.data = copies;
-    d.weights = run_of_copy(workload_, request_, way_, 1).weight_format();
+    d.weights = run_of_copy(workload_, request_, settings_, 1).weight_format();
     d.batch = limit;
     d.ttft = seen.ttft;
     d.tpot = seen.tpot;

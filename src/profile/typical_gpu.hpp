@@ -4,31 +4,31 @@
 #include <string>
 #include <vector>
 
-#include "profile/board_class.hpp"
+#include "profile/gpu_class.hpp"
 
 namespace roofcast {
 
-/// A figure, and the fraction of it within which nine of ten boards lie.
+/// A figure, and the fraction of it within which nine of ten GPUs lie.
 template <class T>
 struct TypicalFigure {
     T value;
     double relative_error = 0;
 };
 
-struct TypicalBoard {
+struct TypicalGpu {
     std::string of;  ///< "typical of ada", for reasons
     TypicalFigure<Hertz> boost_clock;
     TypicalFigure<double> base_clock_ratio, sustained_clock_ratio;  ///< to the boost clock
     TypicalFigure<Bytes> l2_per_sm;
     TypicalFigure<double> watts_per_fp32_tflops;
     double peak_error = 0;                ///< relative, of peaks that follow from one that is stated
-    std::vector<std::int64_t> sm_counts;  ///< of known boards, ascending
+    std::vector<std::int64_t> sm_counts;  ///< of known GPUs, ascending
 };
 
 /// From the architecture's facts.
-TypicalBoard typical_board(const GpuProfile& gpu);
+TypicalGpu typical_gpu(const GpuProfile& gpu);
 
-/// From boards of one class.
-TypicalBoard typical_board(const BoardClass& boards);
+/// From GPUs of one class.
+TypicalGpu typical_gpu(const GpuClass& gpus);
 
 }  // namespace roofcast

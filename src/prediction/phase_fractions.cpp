@@ -1,4 +1,4 @@
-#include "prediction/phase_shares.hpp"
+#include "prediction/phase_fractions.hpp"
 
 #include <algorithm>
 
@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t usual_classes = 12;  // of operators in a phase
 
 /// Adds `time` to the class `op` of `spent`.
-void add_to(std::vector<TimeShare>& spent, std::string_view op, double time) {
-    const auto known = std::find_if(spent.begin(), spent.end(), [&](const TimeShare& share) { return share.op == op; });
+void add_to(std::vector<TimeFraction>& spent, std::string_view op, double time) {
+    const auto known = std::find_if(spent.begin(), spent.end(), [&](const TimeFraction& fraction) { return fraction.op == op; });
     if (known != spent.end()) {
-        known->share += time;
+        known->fraction += time;
     } else {
         spent.push_back({op, time});
     }
@@ -34,22 +34,22 @@ KnownPhase known_phase(const Phase& phase, const GpuProfile& gpu, const Parallel
     return known;
 }
 
-std::vector<TimeShare> shares_of(const std::vector<const KnownPhase*>& phases) {
-    std::vector<TimeShare> spent;
+std::vector<TimeFraction> fractions_of(const std::vector<const KnownPhase*>& phases) {
+    std::vector<TimeFraction> spent;
     spent.reserve(usual_classes);
     double total = 0, kernels = 0;
     for (const KnownPhase* known : phases) {
-        for (const TimeShare& time : known->spent) {
-            add_to(spent, time.op, time.share);
-            kernels += time.share;
+        for (const TimeFraction& time : known->spent) {
+            add_to(spent, time.op, time.fraction);
+            kernels += time.fraction;
         }
         total += known->phase->latency.in(s);
     }
     if (!(total > 0) || !(kernels > 0)) return {};
     // Operators that overlap, or pipeline stages, take less than their sum.
     const double scale = 1 / std::max(total, kernels);
-    for (TimeShare& share : spent) share.share *= scale;
-    std::sort(spent.begin(), spent.end(), [](const TimeShare& a, const TimeShare& b) { return a.op < b.op; });
+    for (TimeFraction& fraction : spent) fraction.fraction *= scale;
+    std::sort(spent.begin(), spent.end(), [](const TimeFraction& a, const TimeFraction& b) { return a.op < b.op; });
     return spent;
 }
 

@@ -1,4 +1,4 @@
-// Products of engines: unpacked weights, tiles that their libraries have, rates of their own.
+// GEMMs of engines: unpacked weights, tiles that their libraries have, rates of their own.
 
 #include <doctest/doctest.h>
 
@@ -12,38 +12,38 @@
 #include "support/shipped_gpu.hpp"
 
 using namespace roofcast;
+using test::gemm;
 using test::gpus_dir;
 using test::layers_of;
-using test::product;
 using test::rel;
 using test::software_dir;
 
-TEST_CASE("kernels that unpack weights are issued beside products of so many bits, and beside no others") {
+TEST_CASE("kernels that unpack weights are launched for GEMMs of this many bits, and for no others") {
     const Gpu gpu = test::shipped_gpu("a100-sxm4-80gb");
     SoftwareStack stack, plain;
     plain.lowering.kernels = stack.lowering.kernels = KernelSet::framework;
-    stack.kernels_beside_4bit = 2;
-    stack.kernels_beside_8bit = 5;
+    stack.extra_kernels_4bit = 2;
+    stack.extra_kernels_8bit = 5;
     const auto besides = [&](double bits) {
-        return timeline(product(64, bits), gpu, stack).kernels - timeline(product(64, bits), gpu, plain).kernels;
+        return timeline(gemm(64, bits), gpu, stack).kernels - timeline(gemm(64, bits), gpu, plain).kernels;
     };
     CHECK(besides(16) == 0);
     CHECK(besides(8) == 5);
     CHECK(besides(4.5) == 2);
 }
 
-TEST_CASE("an engine that unpacks weights for products of many rows writes and reads them in 16 bits") {
+TEST_CASE("an engine that unpacks weights for GEMMs of many rows writes and reads them in 16 bits") {
     const Gpu gpu = test::shipped_gpu("rtx-3080");
     SoftwareStack stack;
     stack.lowering.kernels = KernelSet::engine;
     const SoftwareStack plain = stack;
     stack.unpacks_from_rows = 65;
-    const auto run = [&](std::int64_t rows, double bits, const SoftwareStack& s) { return timeline(product(rows, bits), gpu, s); };
+    const auto run = [&](std::int64_t rows, double bits, const SoftwareStack& s) { return timeline(gemm(rows, bits), gpu, s); };
     CHECK(run(64, 4.5, stack).total == run(64, 4.5, plain).total);
     CHECK(run(65, 16, stack).total == run(65, 16, plain).total);
     const Timeline unpacked = run(512, 4.5, stack);
     CHECK(unpacked.kernels == 2);
-    // The kernel reads 4.5 bits of each of 4096 x 4096 weights and writes 16; the product reads those 16, and not 4.5.
+    // The kernel reads 4.5 bits of each of 4096 x 4096 weights and writes 16; the GEMM reads those 16, and not 4.5.
     const double weights = 4096.0 * 4096, moved = weights * (4.5 / 8 + 2);
     const Bytes wide = run(512, 16, plain).dram_bytes;
     CHECK((unpacked.dram_bytes - wide).in(byte) == rel(moved, 0.01));
@@ -57,14 +57,14 @@ TEST_CASE("a library without small tiles multiplies padding where instructions s
     CHECK(as_software_sees(hopper, stack).profile.libraries.least_tile_rows == 64);
     CHECK(as_software_sees(ampere, stack).profile.libraries.least_tile_rows == 0);
     const auto time = [&](std::int64_t rows, const SoftwareStack& s) {
-        return timeline(product(rows, 16), as_software_sees(hopper, s), s).total.in(us);
+        return timeline(gemm(rows, 16), as_software_sees(hopper, s), s).total.in(us);
     };
     // 16 rows fill a quarter of a tile of 64.
     CHECK(time(16, stack) == rel(time(64, stack), 0.1));
     CHECK(time(16, stack) > 1.2 * time(16, SoftwareStack{}));
 }
 
-TEST_CASE("a library without small tiles has none in 8 bits either, and does not split k") {
+TEST_CASE("a library without small tiles has none in 8 bits either, and does not use split-K") {
     SoftwareStack stack;
     stack.least_tile_rows = 64;
     const Gpu hopper = test::shipped_gpu("h20");
@@ -77,13 +77,13 @@ TEST_CASE("a library without small tiles has none in 8 bits either, and does not
     CHECK(time(op, stack) > 1.5 * time(op, SoftwareStack{}));
 }
 
-TEST_CASE("products padded to the rows of a tile may be slower than those that fill it, in 16 bits and where tiles are padded alone") {
+TEST_CASE("GEMMs padded to the rows of a tile may be slower than those that fill it, in 16 bits and where tiles are padded alone") {
     SoftwareStack stack, slow;
     stack.least_tile_rows = slow.least_tile_rows = 64;
     slow.least_tile_rate = 0.5;
     const auto ratio = [&](const char* id, std::int64_t rows, double bits) {
         const Gpu gpu = test::shipped_gpu(id);
-        const OpGraph graph = product(rows, bits);
+        const OpGraph graph = gemm(rows, bits);
         return timeline(graph, as_software_sees(gpu, slow), slow).total / timeline(graph, as_software_sees(gpu, stack), stack).total;
     };
     CHECK(ratio("h20", 1, 16) > 1.5);
@@ -91,7 +91,7 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
     CHECK(ratio("h20", 65, 16) == rel(1, 1e-12));
     CHECK(ratio("h20", 1, 4.5) == rel(1, 1e-12));
     CHECK(ratio("a100-sxm4-80gb", 1, 16) == rel(1, 1e-12));
-    // At the rate that an engine has, no product gets faster where tiles of more rows begin.
+    // At the rate that an engine has, no GEMM gets faster where tiles of more rows begin.
     const SoftwareStacks software = load_software(software_dir());
     const SoftwareStack& sglang = software.find(Execution::cuda_graph, "sglang 0.4.6");
     REQUIRE(sglang.least_tile_rate < 1);
@@ -100,14 +100,14 @@ TEST_CASE("products padded to the rows of a tile may be slower than those that f
         for (const std::int64_t rows : {1, 32, 63, 64, 65, 96, 128, 129, 256}) {
             CAPTURE(id);
             CAPTURE(rows);
-            const double now = timeline(product(rows, 16), as_software_sees(test::shipped_gpu(id), sglang), sglang).total.in(us);
+            const double now = timeline(gemm(rows, 16), as_software_sees(test::shipped_gpu(id), sglang), sglang).total.in(us);
             CHECK(now >= before * (1 - 1e-9));
             before = now;
         }
     }
 }
 
-TEST_CASE("an engine may have one tile for products that quantize their activations") {
+TEST_CASE("an engine may have one tile for GEMMs that quantize their activations") {
     SoftwareStack stack;
     stack.fp8_tile = 128;
     const Gpu gpu = test::shipped_gpu("h20");
@@ -124,18 +124,18 @@ TEST_CASE("an engine may have one tile for products that quantize their activati
     CHECK(time(op, stack) == time(op, SoftwareStack{}));
 }
 
-TEST_CASE("a slower engine's experts are as slow as it says, its other products as fast as before") {
+TEST_CASE("a slower engine's experts are as slow as it says, its other GEMMs as fast as before") {
     const Gpu gpu = test::shipped_gpu("h200-sxm-141gb");
     SoftwareStack plain, slow, warps;
     slow.expert_rate = 0.5;
-    warps.warp_matrix_experts = true;
+    warps.warp_mma_experts = true;
     const auto busy = [&](const Op& op, const SoftwareStack& stack) { return timeline(layers_of(op), gpu, stack).gpu_busy.in(us); };
     const Moe experts{.tokens = 8192, .hidden = 4096, .intermediate = 14336, .experts = 8, .top_k = 2, .precision = Precision::fp8};
-    const Gemm product{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
+    const Gemm gemm{.m = 8192, .n = 4096, .k = 4096, .precision = Precision::fp16};
     CHECK(busy(experts, slow) > 1.2 * busy(experts, plain));
     CHECK(busy(experts, warps) > 1.2 * busy(experts, plain));
     for (const SoftwareStack& stack : {slow, warps}) {
-        CHECK(busy(product, stack) == busy(product, plain));
+        CHECK(busy(gemm, stack) == busy(gemm, plain));
         Moe wide = experts;
         wide.precision = Precision::fp16;
         CHECK(busy(wide, stack) == busy(wide, plain));
@@ -158,14 +158,14 @@ TEST_CASE("experts with 4-bit weights may each be launched, tokens or not") {
     CHECK(more(16, 1) == 0);
 }
 
-TEST_CASE("power limits a slower engine's product no less than its arithmetic does") {
+TEST_CASE("power limits a slower engine's GEMM no less than its arithmetic does") {
     Gpu gpu = test::shipped_gpu("a30");
     const auto time = [&](double watts, double rate) {
         gpu.profile.tdp = watts * watt;
         SoftwareStack slow;
         slow.lowering.kernels = KernelSet::engine;
         slow.matmul_rate = rate;
-        return timeline(product(8192, 16), gpu, slow).total.in(us);
+        return timeline(gemm(8192, 16), gpu, slow).total.in(us);
     };
     // At 140 W clocks fall, but not to the lowest voltage: slower arithmetic takes part of that back.
     const double full = time(140, 1), ample = time(1000, 1);
@@ -184,7 +184,7 @@ TEST_CASE("power limits a slower engine's product no less than its arithmetic do
 }
 
 TEST_CASE("an engine may multiply few rows by weights in fewer bits with kernels for vectors") {
-    Gpu gpu = test::toy_gpu_with_matrix_units();
+    Gpu gpu = test::toy_gpu_with_tensor_cores();
     gpu.parameters.values.weight_only.tiling.k_step_cycles = 150;
     gpu.parameters.values.weight_only.tiling.split_k_cycles = 1e7;
     Gpu vectors = gpu;
@@ -205,7 +205,7 @@ TEST_CASE("an engine may unpack so many weights a clock at most, whatever the ro
     stack.unpacked_4bit_per_sm_clock = 1;
     stack.unpacked_8bit_per_sm_clock = 0.5;
     const auto time = [&](std::int64_t rows, double bits, const SoftwareStack& s) {
-        return timeline(product(rows, bits), gpu, s).total.in(us);
+        return timeline(gemm(rows, bits), gpu, s).total.in(us);
     };
     // 4096 x 4096 weights by 108 SMs at 1.41 GHz: 110 us, and the start of the kernel.
     CHECK(time(1, 4.5, stack) == rel(4096.0 * 4096 / 108 / 1410, 0.08));
@@ -220,14 +220,14 @@ TEST_CASE("an engine may unpack so many weights a clock at most, whatever the ro
     }
 }
 
-TEST_CASE("a host that waits for its 8-bit products issues what follows them after they have finished") {
+TEST_CASE("a CPU that waits for its 8-bit GEMMs launches what follows them after they have finished") {
     const Gpu gpu = test::shipped_gpu("h20");
     const auto time = [&gpu](Precision precision, bool waits) {
         const double bits = 8 * element_size(precision).in(byte);
         const OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = precision, .weight_bits = bits}, 10);
         SoftwareStack stack;
         stack.host_per_kernel = 500 * us;
-        stack.waits_for_8bit_products = waits;
+        stack.waits_for_8bit_gemms = waits;
         return timeline(graph, gpu, stack);
     };
     const Timeline waiting = time(Precision::fp8, true), ahead = time(Precision::fp8, false);
@@ -236,19 +236,19 @@ TEST_CASE("a host that waits for its 8-bit products issues what follows them aft
     CHECK(time(Precision::bf16, true).total == time(Precision::bf16, false).total);
 }
 
-TEST_CASE("the host waits for an 8-bit product behind the kernels that prepare it") {
+TEST_CASE("the CPU waits for an 8-bit GEMM behind the kernels that prepare it") {
     const Gpu gpu = test::shipped_gpu("h20");
     OpGraph graph = layers_of(Gemm{.m = 4096, .n = 4096, .k = 4096, .precision = Precision::fp8, .weight_bits = 8}, 10);
     SoftwareStack stack;
     stack.host_per_kernel = 50 * us;
-    stack.kernels_beside_8bit = 9;
-    stack.waits_for_8bit_products = true;
+    stack.extra_kernels_8bit = 9;
+    stack.waits_for_8bit_gemms = true;
     const Timeline time = timeline(graph, gpu, stack);
     CHECK(time.total.in(us) == rel(10 * 10 * 50 + time.gpu_busy.in(us), 0.01));
-    // Gaps of the kernels before it pass while the host issues; its own does not.
+    // Gaps of the kernels before it pass while the CPU issues; its own does not.
     stack.device_gap = 5 * us;
     CHECK(timeline(graph, gpu, stack).total.in(us) == rel(time.total.in(us) + 10 * 5, 0.01));
-    // Each run of a repeated product is awaited, and a host that takes no time hides nothing.
+    // Each run of a repeated GEMM is awaited, and a host that takes no time hides nothing.
     graph.segments.front().repeat = 5;
     graph.segments.front().nodes.front().repeat = 2;
     CHECK(timeline(graph, gpu, stack).total.in(us) == rel(time.total.in(us) + 10 * 5, 0.01));

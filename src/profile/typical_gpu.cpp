@@ -1,4 +1,4 @@
-#include "profile/typical_board.hpp"
+#include "profile/typical_gpu.hpp"
 
 #include <fmt/format.h>
 
@@ -8,16 +8,16 @@ namespace roofcast {
 
 namespace {
 
-// How far shipped boards lie from their architecture's typical values, all classes of boards together.
+// How far shipped GPUs lie from their architecture's typical values, all classes of GPUs together.
 constexpr double clock_error = 0.3, base_clock_error = 1, l2_error = 0.6, watts_error = 1.2;
 constexpr double ratio_error = 0.05;     ///< of peaks that ratios of the architecture imply: data sheets round, and cap some
 constexpr double unread_peak_error = 1;  ///< of peaks that follow from one whose reading is not certain: a factor of two
 
-std::string class_name(const BoardClass& boards) {
-    const GpuProfile& board = boards.boards.front();
+std::string class_name(const GpuClass& gpus) {
+    const GpuProfile& known = gpus.gpus.front();
     const std::string capability =
-        board.compute_capability ? fmt::format(" {}.{}", board.compute_capability->major, board.compute_capability->minor) : "";
-    return fmt::format("typical of {}{}{} boards", board.architecture, capability, boards.half_rate ? " GeForce" : "");
+        known.compute_capability ? fmt::format(" {}.{}", known.compute_capability->major, known.compute_capability->minor) : "";
+    return fmt::format("typical of {}{}{} GPUs", known.architecture, capability, gpus.half_rate ? " GeForce" : "");
 }
 
 template <class T>
@@ -27,7 +27,7 @@ TypicalFigure<T> typical_figure(const LogNormal& figure, T unit) {
 
 }  // namespace
 
-TypicalBoard typical_board(const GpuProfile& gpu) {
+TypicalGpu typical_gpu(const GpuProfile& gpu) {
     const ArchitectureFacts& facts = gpu.facts;
     return {.of = fmt::format("typical of {}", gpu.architecture.empty() ? "current GPUs" : gpu.architecture),
             .boost_clock = {facts.boost_clock, clock_error},
@@ -39,16 +39,16 @@ TypicalBoard typical_board(const GpuProfile& gpu) {
             .sm_counts = {}};
 }
 
-TypicalBoard typical_board(const BoardClass& boards) {
-    TypicalBoard typical{.of = class_name(boards),
-                         .boost_clock = typical_figure(boards.clock_mhz(), mhz),
-                         .base_clock_ratio = typical_figure(boards.base_clock_ratio(), 1.0),
-                         .sustained_clock_ratio = typical_figure(boards.sustained_clock_ratio(), 1.0),
-                         .l2_per_sm = typical_figure(boards.l2_kib_per_sm(), kib),
-                         .watts_per_fp32_tflops = typical_figure(boards.watts_per_tflops(), 1.0),
-                         .peak_error = ratio_error,
-                         .sm_counts = {}};
-    for (const GpuProfile& b : boards.boards) typical.sm_counts.push_back(b.sm_count);
+TypicalGpu typical_gpu(const GpuClass& gpus) {
+    TypicalGpu typical{.of = class_name(gpus),
+                       .boost_clock = typical_figure(gpus.clock_mhz(), mhz),
+                       .base_clock_ratio = typical_figure(gpus.base_clock_ratio(), 1.0),
+                       .sustained_clock_ratio = typical_figure(gpus.sustained_clock_ratio(), 1.0),
+                       .l2_per_sm = typical_figure(gpus.l2_kib_per_sm(), kib),
+                       .watts_per_fp32_tflops = typical_figure(gpus.watts_per_tflops(), 1.0),
+                       .peak_error = ratio_error,
+                       .sm_counts = {}};
+    for (const GpuProfile& b : gpus.gpus) typical.sm_counts.push_back(b.sm_count);
     std::sort(typical.sm_counts.begin(), typical.sm_counts.end());
     return typical;
 }
