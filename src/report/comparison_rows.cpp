@@ -14,12 +14,11 @@ namespace {
 
 using Compared = ComparedRun;
 
-constexpr auto rent_part = [](const Compared& row) -> const auto& {
-    return row.run->rental;
-};
-constexpr auto energy_part = [](const Compared& row) -> const auto& {
-    return row.run->energy;
-};
+auto of_contestant(auto part) {
+    return [part](const Compared& row) -> const auto& {
+        return row.run->*part;
+    };
+}
 
 /// What `value` makes of the prediction; empty where there is none.
 auto if_predicted(auto value) {
@@ -114,25 +113,27 @@ Fields<ComparedRun> compared_resources() {
                              })},
                             {{"compute_percent", "% of peak", 3}, percent_of(&Utilization::compute)},
                             {{"bandwidth_percent", "% of bandwidth", 3}, percent_of(&Utilization::bandwidth)}} +
-           part_fields<Compared>("", energy_part, picked(energy_fields(), {"watts_per_gpu", "joules_per_item"})) +
-           part_fields<Compared>("", rent_part, picked(rental_fields(), {"usd_per_hour", "usd_per_1000_items"}));
+           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"watts_per_gpu", "joules_per_item"})) +
+           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
+                                 picked(rental_fields(), {"usd_per_hour", "usd_per_1000_items"}));
 }
 
 Fields<ComparedRun> compared_details() {
     return Fields<Compared>{{{"gpus", "GPUs"}, if_predicted([](const Prediction& p) { return p.request.parallel.gpus(); })},
                             {{"ttft_ms", "TTFT ms"}, if_predicted([](const Prediction& p) { return cell_in(p.ttft, ms); })},
                             {{"tpot_ms", "TPOT ms"}, if_predicted([](const Prediction& p) { return cell_in(p.tpot, ms); })}} +
-           part_fields<Compared>("", energy_part, picked(energy_fields(), {"joules_per_output_token"})) +
-           part_fields<Compared>("", rent_part, picked(rental_fields(), {"usd_per_item", "usd_per_million_output_tokens"}));
+           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_output_token"})) +
+           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
+                                 picked(rental_fields(), {"usd_per_item", "usd_per_million_output_tokens"}));
 }
 
 Fields<ComparedRun> compared_costs() {
-    return part_fields<Compared>("", rent_part, picked(rental_fields(), {"usd_per_hour", "usd_per_item"})) +
-           part_fields<Compared>("", rent_part,
+    return part_fields<Compared>("", of_contestant(&ContestantRun::rental), picked(rental_fields(), {"usd_per_hour", "usd_per_item"})) +
+           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
                                  Fields<RentalCost>{{{"items_per_usd", "items/USD", 4, Show::always},
                                                      [](const RentalCost& rent) { return 1 / rent.per_item.in(usd); }}}) +
            ratio_fields("items_per_usd_ratio", "ratio to first", dollar_ratio) +
-           part_fields<Compared>("", energy_part, picked(energy_fields(), {"joules_per_item"}));
+           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_item"}));
 }
 
 Fields<ComparedRun> compared_basis() {

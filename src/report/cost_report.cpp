@@ -13,41 +13,25 @@ namespace roofcast {
 
 namespace {
 
-constexpr auto rental_of = [](const NamedCost& c) -> const auto& {
-    return c.estimate.rental;
-};
-constexpr auto energy_of = [](const NamedCost& c) -> const auto& {
-    return c.estimate.energy;
-};
-constexpr auto owning_of = [](const NamedCost& c) -> const auto& {
-    return c.estimate.owning;
-};
+auto of_estimate(auto part) {
+    return [part](const NamedCost& c) -> const auto& {
+        return c.estimate.*part;
+    };
+}
 
 Fields<NamedCost> run_fields() {
-    const auto of_run = [](auto value) { return [value](const NamedCost& c) { return Cell(value(c.named.prediction.request)); }; };
-    return {{{"model", "model", 4, Show::setting}, [](const NamedCost& c) { return c.named.model_id; }},
-            {{"gpu", "GPU", 4, Show::always}, [](const NamedCost& c) { return c.named.gpu_id; }},
-            {{"gpus", "GPUs", 4, Show::setting}, of_run([](const Run& run) { return run.parallel.gpus(); })},
-            {{"precision", "precision", 4, Show::setting}, of_run([](const Run& run) { return std::string(name(run.precision)); })},
-            {{"weights", "weights", 4, Show::setting}, of_run(weights_text)},
-            {{"batch", "batch", 4, Show::setting}, of_run([](const Run& run) { return run.batch; })},
-            {{"prompt_tokens", "prompt", 4, Show::setting},
-             [](const NamedCost& c) {
-                 const Prediction& p = c.named.prediction;
-                 return p.ttft || p.request.prompt_tokens > 0 ? Cell(p.request.prompt_tokens) : Cell();
-             }},
-            {{"output_tokens", "output", 4, Show::setting},
-             [](const NamedCost& c) { return c.named.prediction.ttft ? Cell(c.named.prediction.request.generate_tokens) : Cell(); }},
-            {{"execution", "execution", 4, Show::setting}, of_run([](const Run& run) { return std::string(name(run.execution)); })},
-            {{"fits", "fits", 4, Show::setting, false, tone_of_fit},
-             [](const NamedCost& c) { return cell_if(c.named.prediction.memory.fits(), std::identity{}); }},
-            {{"throughput_per_s", "items/s"},
-             [](const NamedCost& c) { return c.named.prediction.runs() ? Cell(c.named.prediction.items_per_second) : Cell(); }}};
+    Fields<NamedCost> fields = part_fields<NamedCost>(
+        "", [](const NamedCost& c) { return &c.named; },
+        picked(prediction_fields(), {"model", "gpu", "precision", "weights", "batch", "prompt_tokens", "output_tokens", "execution", "fits",
+                                     "throughput_per_s"}));
+    fields.front().column.show = Show::setting;
+    return std::move(fields) + Fields<NamedCost>{{{"gpus", "GPUs", 4, Show::setting},
+                                                  [](const NamedCost& c) { return c.named.prediction.request.parallel.gpus(); }}};
 }
 
 /// The interval of the latency stands behind the cost of items.
 Fields<NamedCost> rent_fields() {
-    const auto rent = part_fields<NamedCost>("", rental_of, rental_fields());
+    const auto rent = part_fields<NamedCost>("", of_estimate(&CostEstimate::rental), rental_fields());
     const auto item = std::find_if(rent.begin(), rent.end(), [](const auto& field) { return field.column.key == "usd_per_1000_items"; });
     const auto bounds = bound_fields<NamedCost>("usd_per_1000_items", 4, Show::usual, item->cell, [](const NamedCost& c) {
         const auto& intervals = c.named.prediction.intervals;
@@ -57,24 +41,21 @@ Fields<NamedCost> rent_fields() {
 }
 
 Fields<NamedCost> run_energy_fields() {
-    return part_fields<NamedCost>("", energy_of, energy_fields());
+    return part_fields<NamedCost>("", of_estimate(&CostEstimate::energy), energy_fields());
 }
 
 Fields<NamedCost> ownership_fields() {
-    return part_fields<NamedCost>("", owning_of, owning_fields()) +
-           part_fields<NamedCost>(
-               "", [](const NamedCost& c) -> const auto& { return c.estimate.buy_or_rent; }, buy_or_rent_fields());
+    return part_fields<NamedCost>("", of_estimate(&CostEstimate::owning), owning_fields()) +
+           part_fields<NamedCost>("", of_estimate(&CostEstimate::buy_or_rent), buy_or_rent_fields());
 }
 
 /// What CSV has beyond the figures. `settings` outlives the fields.
 Fields<NamedCost> basis_fields(const CostSettings& settings) {
     const auto joined = [](const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, ";")); };
-    return part_fields<NamedCost>(
-               "rental_price_", [](const NamedCost& c) -> const auto& { return c.estimate.rental_price; }, price_fields()) +
+    return part_fields<NamedCost>("rental_price_", of_estimate(&CostEstimate::rental_price), price_fields()) +
+           part_fields<NamedCost>("purchase_price_", of_estimate(&CostEstimate::purchase_price), price_fields()) +
            part_fields<NamedCost>(
-               "purchase_price_", [](const NamedCost& c) -> const auto& { return c.estimate.purchase_price; }, price_fields()) +
-           part_fields<NamedCost>(
-               "", [&settings](const NamedCost&) { return std::optional(settings); }, cost_settings_fields()) +
+               "", [&settings](const NamedCost&) { return &settings; }, cost_settings_fields()) +
            Fields<NamedCost>{{{"assumed", "assumed"}, [](const NamedCost& c) { return assumed_keys(c.named.assumed); }},
                              {{"notes", "notes"}, [joined](const NamedCost& c) { return joined(c.notes); }},
                              {{"obstacle", "why not"},
@@ -89,10 +70,10 @@ std::vector<Table> cost_tables(const std::vector<NamedCost>& costs, const CostSe
         std::copy_if(costs.begin(), costs.end(), std::back_inserter(rows), part);
         if (!rows.empty()) tables.push_back(table_of(std::move(title), rows, picked(run_fields(), {"model", "gpu", "gpus"}) + fields));
     };
-    add("Energy of the GPUs (modelled)", energy_of, run_energy_fields());
+    add("Energy of the GPUs (modelled)", of_estimate(&CostEstimate::energy), run_energy_fields());
     add(fmt::format("Ownership: TCO is depreciation and electricity, ROI is over {} years",
                     significant(settings.horizon_years.value_or(settings.life_years))),
-        owning_of, ownership_fields());
+        of_estimate(&CostEstimate::owning), ownership_fields());
     return tables;
 }
 

@@ -65,7 +65,7 @@ std::vector<std::string> assumptions(const NamedRecommendation& n) {
                     interval_percent)};
     if (is_simulated(n)) {
         lines.emplace_back("Requests arrive as a Poisson process and go to the copies in turn.");
-        lines.emplace_back("Each copy is an engine as `roofcast serve-sim` simulates it.");
+        lines.emplace_back("Each copy is an engine as roofcast serve-sim simulates it.");
     } else {
         lines.emplace_back("Times are those of one batch. Queueing and a varying load are not included.");
     }
@@ -93,19 +93,13 @@ std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
     return gpus;
 }
 
-/// Rejected GPUs by reason.
-std::map<Outcome, std::vector<RejectedGpu>> by_reason(const NamedRecommendation& n) {
-    std::map<Outcome, std::vector<RejectedGpu>> reasons;
-    for (const RejectedGpu& gpu : n.answer.rejected) reasons[gpu.outcome].push_back(gpu);
-    for (auto& [outcome, gpus] : reasons)
-        std::stable_sort(gpus.begin(), gpus.end(), [](const RejectedGpu& a, const RejectedGpu& b) { return a.excess < b.excess; });
-    return reasons;
-}
-
 /// "misses TPOT (3 GPUs): t4 (1.8 x), p4 (2.4 x), …".
 std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
+    std::map<Outcome, std::vector<RejectedGpu>> reasons;
+    for (const RejectedGpu& gpu : n.answer.rejected) reasons[gpu.outcome].push_back(gpu);
     std::vector<std::string> lines;
-    for (const auto& [outcome, gpus] : by_reason(n)) {
+    for (auto& [outcome, gpus] : reasons) {
+        std::stable_sort(gpus.begin(), gpus.end(), [](const RejectedGpu& a, const RejectedGpu& b) { return a.excess < b.excess; });
         std::vector<std::string> ids;
         for (const RejectedGpu& gpu : gpus) {
             const std::string factor = gpu.excess > 0 ? fmt::format(" ({} x)", significant(gpu.excess, 2)) : "";
@@ -117,11 +111,6 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
     lines.insert(lines.begin(), "Why other GPUs were rejected (closest deployment of each, and its excess over the limit)");
     lines.emplace_back();
     return lines;
-}
-
-/// A count; empty for 0, which stands for none.
-Cell count_above_zero(std::int64_t count) {
-    return count > 0 ? Cell(count) : Cell();
 }
 
 nlohmann::ordered_json objective_json(const RecommendationRequest& request) {
@@ -179,11 +168,11 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
     nlohmann::ordered_json d{{"model", n.model_id}, {"currency", "USD"}, {"date", to_string(n.today)}};
     d["objective"] = objective_json(n.request);
     d["load"] = load_json(n);
-    d.update(json_of(
-        n, Fields<NamedRecommendation>{{{"prompt_tokens", "prompt"}, [](const NamedRecommendation& x) { return count_above_zero(x.request.run.prompt_tokens); }},
-                         {{"output_tokens", "output"}, [](const NamedRecommendation& x) { return count_above_zero(x.answer.output_tokens); }},
-                         {{"execution", "execution"}, [](const NamedRecommendation& x) { return std::string(name(x.request.run.execution)); }},
-                         {{"allow_quantization", "quantization"}, [](const NamedRecommendation& x) { return x.request.allow_quantization; }}}));
+    const auto above_zero = [](std::int64_t count) { return count > 0 ? nlohmann::ordered_json(count) : nlohmann::ordered_json(); };
+    d["prompt_tokens"] = above_zero(n.request.run.prompt_tokens);
+    d["output_tokens"] = above_zero(n.answer.output_tokens);
+    d["execution"] = std::string(name(n.request.run.execution));
+    d["allow_quantization"] = n.request.allow_quantization;
     d["grid"] = recommendation_grid_text(n.request, is_simulated(n));
     d["cheapest"] = {{"expected", deployment_json(n, n.answer.cheapest_expected)}, {"upper", deployment_json(n, n.answer.cheapest_upper)}};
     d["rows_in_all"] = n.answer.rows.size();

@@ -1,8 +1,9 @@
+#include "report/field_parts.hpp"
+
 #include <doctest/doctest.h>
 
 #include "report/comparison_rows.hpp"
 #include "report/cost_figures.hpp"
-#include "report/field_parts.hpp"
 #include "report/recommendation_tables.hpp"
 #include "support/compare.hpp"
 
@@ -16,12 +17,14 @@ struct Box {
     std::optional<IntervalRatio> interval;
 };
 
-const Fields<double> weight_fields{{{"kg", "kg"}, [](const double& x) { return x; }}, {{"g", "g"}, [](const double& x) { return 1000 * x; }}};
+const Fields<double> weight_fields{{{"kg", "kg"}, [](const double& x) { return x; }},
+                                   {{"g", "g"}, [](const double& x) { return 1000 * x; }}};
 
 }  // namespace
 
 TEST_CASE("fields of a part have its prefix, and empty cells where a row lacks the part") {
-    const auto fields = part_fields<Box>("weight_", [](const Box& b) -> const auto& { return b.weight; }, weight_fields);
+    const auto fields = part_fields<Box>(
+        "weight_", [](const Box& b) -> const auto& { return b.weight; }, weight_fields);
     const Table table = table_of({}, std::vector{Box{.weight = 2, .interval = {}}, Box{}}, fields);
     CHECK(as_csv(table) == "weight_kg,weight_g\n2,2000\n,\n");
 }
