@@ -6,7 +6,6 @@
 
 #include "report/comparison_rows.hpp"
 #include "report/cost_report.hpp"
-#include "report/field_parts.hpp"
 
 namespace roofcast {
 
@@ -115,10 +114,10 @@ void add_prices(Report& report, const Comparison& comparison) {
 }
 
 std::vector<std::string> remarks_on(const NamedComparison& named) {
-    std::vector<std::string> remarks{
-        "A speed-up compares the time per item with that of the first GPU that runs.",
-        fmt::format("{} and {} take the errors of two GPUs as independent.", bound_title("low"), bound_title("high")),
-        "Gains between settings of one GPU have no interval.", "Rent is that of GPUs that work in all paid hours."};
+    std::vector<std::string> remarks{"A speed-up compares the time per item with that of the first GPU that runs.",
+                                     "The bounds of a speed-up take the errors of the two GPUs as independent.",
+                                     "Gains between settings of one GPU have no interval.",
+                                     "Rent is that of GPUs that work in all paid hours."};
     for (std::string& remark : energy_remarks()) remarks.push_back(std::move(remark));
     const auto any_offloads = [](const std::optional<Comparison>& c) { return c && std::any_of(c->runs.begin(), c->runs.end(), offloads); };
     if (any_offloads(named.baseline) || any_offloads(named.optimized)) {
@@ -144,7 +143,7 @@ Report comparison_report(const NamedComparison& named) {
     report.facts = {{"model", headline(named)}, {"prices", fmt::format("US dollars, as of {}", to_string(named.today))}};
     if (named.baseline)
         add_policy(report, "baseline",
-                   fmt::format("equal settings: {}; batch {}, {}", named.baseline->why, request.run.batch, name(request.run.execution)),
+                   fmt::format("equal settings ({}; batch {}, {})", named.baseline->why, request.run.batch, name(request.run.execution)),
                    *named.baseline, named.items);
     if (named.optimized && named.shows_optimized)
         add_policy(report, "optimized", fmt::format("each GPU at its best {}", name(request.objective)), *named.optimized, named.items);

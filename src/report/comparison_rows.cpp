@@ -132,7 +132,7 @@ Fields<ComparedRun> compared_costs() {
            part_fields<Compared>("", of_contestant(&ContestantRun::rental),
                                  Fields<RentalCost>{{{"items_per_usd", "items/USD", 4, Show::always},
                                                      [](const RentalCost& rent) { return 1 / rent.per_item.in(usd); }}}) +
-           ratio_fields("items_per_usd_ratio", "ratio to first", dollar_ratio) +
+           ratio_fields("items_per_usd_ratio", "vs first", dollar_ratio) +
            part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_item"}));
 }
 

@@ -33,8 +33,8 @@ Fields<RentalCost> rental_fields() {
 Fields<RunEnergy> energy_fields() {
     return {{{"watts_per_gpu", "W/GPU"}, [](const RunEnergy& e) { return e.watts.in(watt); }},
             {{"joules_per_batch", "J/batch"}, in_joules(&RunEnergy::joules)},
-            {{"joules_per_item", "J/item", 4, Show::always}, in_joules(&RunEnergy::joules_per_item)},
-            {{"joules_per_output_token", "J/output token", 4, Show::always}, in_joules(&RunEnergy::joules_per_output_token)}};
+            {{"joules_per_item", "J/item"}, in_joules(&RunEnergy::joules_per_item)},
+            {{"joules_per_output_token", "J/output token"}, in_joules(&RunEnergy::joules_per_output_token)}};
 }
 
 Fields<OwningCost> owning_fields() {

@@ -34,7 +34,7 @@ Fields<StageRow> stage_fields() {
                {{"calls", "calls", 4, Show::wide}, plain([](const StageResult& r) { return r.stage.calls; })},
                {{"call_ms", "ms/call", 4, Show::wide}, of_stage([](const StageResult& r) { return r.call.in(ms); })},
                {{"latency_ms", "latency ms", 4, Show::always}, latency}} +
-           bound_fields<StageRow>("latency_ms", 4, Show::usual, latency, [](const StageRow& row) { return row.result.interval; }) +
+           bound_fields<StageRow>("latency_ms", 4, Show::wide, latency, [](const StageRow& row) { return row.result.interval; }) +
            Fields<StageRow>{{{"share_percent", "% of latency", 3},
                              [](const StageRow& row) {
                                  const PipelineResult& p = *row.pipeline;
@@ -145,13 +145,13 @@ Report pipeline_report(const PipelineResult& result, const PipelineResult* other
                     "max req/s is the throughput when requests are pipelined. The bottleneck limits it.",
                     "The memory of a device counts equal models once.",
                     "Errors of one kind of model on one device are taken as equal, all others as independent."};
+    if (other != nullptr) report.after.emplace_back("Errors of stages that both pipelines run alike cancel in the comparison.");
     report.tables.emplace_back();
     add(report, result);
     if (other != nullptr) {
         pipelines.push_back(*other);
         for (StageRow& row : stage_rows(*other)) stages.push_back(std::move(row));
         report.document["against"] = document_of(*other);
-        report.after.emplace_back("Errors of stages that both pipelines run alike cancel in the comparison.");
         add(report, *other);
         if (result.runs() && other->runs()) add_comparison(report, result, *other);
     }

@@ -27,12 +27,13 @@ std::string limits_text(const NamedRecommendation& n) {
     return fmt::format("{}", fmt::join(limits, ", "));
 }
 
-/// "2 h200-sxm-141gb (tp 2), 7.18 USD/h".
+/// "2 h200-sxm-141gb (tp 2), 7.18 USD/h"; "1 t4, 0.35 USD/h".
 std::string cheapest_text(const NamedRecommendation& n, Confidence c) {
     const std::optional<Deployment>& d = n.answer.cheapest(c);
     if (!d) return "none";
     const std::string rent = d->cost ? fmt::format(", {} USD/h", significant(d->cost->rate.in(usd_per_hour))) : "";
-    return fmt::format("{} {} ({}){}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id, copies_text(*d), rent);
+    const std::string copies = d->parallel.gpus() > 1 ? fmt::format(" ({})", copies_text(*d)) : "";
+    return fmt::format("{} {}{}{}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id, copies, rent);
 }
 
 std::vector<std::pair<std::string, std::string>> answer_facts(const NamedRecommendation& n) {

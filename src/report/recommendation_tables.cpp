@@ -11,6 +11,8 @@ namespace roofcast {
 
 namespace {
 
+const std::string undated = "UNDATED", old = " OLDER THAN A YEAR";  // of prices
+
 /// "P99 TTFT with 1 copy".
 std::string shortfall_text(const Deployment& d) {
     if (!d.shortfall) return {};
@@ -54,7 +56,7 @@ Fields<RankedRow> fields_at(const NamedRecommendation& n, Confidence c) {
     Fields<Deployment> fields = deployment_fields(n);
     if (c != n.request.confidence) {
         for (auto& [column, cell] : fields) {
-            const bool shown = column.key == "gpus" || column.key == "data_parallel" || column.key == "usd_per_hour";
+            const bool shown = column.key == "gpus" || column.key == "usd_per_hour";
             column.show = shown ? Show::usual : Show::data;
             column.title = fmt::format("{}: {}", name(c), column.title);
         }
@@ -70,6 +72,11 @@ struct RentedAs {
     Deployment deployment;
 };
 
+Tone tone_of_price_date(const Cell& cell) {
+    const auto* date = std::get_if<std::string>(&cell);
+    return date != nullptr && (*date == undated || date->ends_with(old)) ? Tone::warning : Tone::plain;
+}
+
 Fields<Deployment> rented_fields(Date today) {
     return {{{"instances", "count"}, if_rented([](const DeploymentCost& c) { return c.instances; })},
             {{"instance", "instance", 4, Show::always, true}, if_priced([](const DeploymentCost& c) {
@@ -80,7 +87,7 @@ Fields<Deployment> rented_fields(Date today) {
             {{"provider_kind", "provider"}, if_rented([](const DeploymentCost& c) {
                  return cell_if(c.instance->provider_kind, [](ProviderKind kind) { return std::string(name(kind)); });
              })},
-            {{"date", "price of", 4, Show::always, true},
+            {{"date", "price of", 4, Show::always, true, tone_of_price_date},
              if_rented([today](const DeploymentCost& c) { return price_date(*c.instance, today); })}};
 }
 
@@ -108,8 +115,8 @@ std::string instance_name(const Instance& instance) {
 
 std::string price_date(const Instance& instance, Date today) {
     const auto date = parse_date(instance.date);
-    if (!date) return "UNDATED";
-    return instance.date + (days_between(*date, today) > old_price_days ? " OLDER THAN A YEAR" : "");
+    if (!date) return undated;
+    return instance.date + (days_between(*date, today) > old_price_days ? old : "");
 }
 
 Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
