@@ -6,6 +6,7 @@
 
 #include "report/comparison_rows.hpp"
 #include "report/cost_report.hpp"
+#include "report/field_parts.hpp"
 
 namespace roofcast {
 

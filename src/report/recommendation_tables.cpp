@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace {
 
-const std::string undated = "UNDATED", old = " OLDER THAN A YEAR";  // of prices
+constexpr const char *undated_price = "UNDATED", *old_price = " OLDER THAN A YEAR";
 
 /// "P99 TTFT with 1 copy".
 std::string shortfall_text(const Deployment& d) {
@@ -74,7 +74,7 @@ struct RentedAs {
 
 Tone tone_of_price_date(const Cell& cell) {
     const auto* date = std::get_if<std::string>(&cell);
-    return date != nullptr && (*date == undated || date->ends_with(old)) ? Tone::warning : Tone::plain;
+    return date != nullptr && (*date == undated_price || date->ends_with(old_price)) ? Tone::warning : Tone::plain;
 }
 
 Fields<Deployment> rented_fields(Date today) {
@@ -115,8 +115,8 @@ std::string instance_name(const Instance& instance) {
 
 std::string price_date(const Instance& instance, Date today) {
     const auto date = parse_date(instance.date);
-    if (!date) return undated;
-    return instance.date + (days_between(*date, today) > old_price_days ? old : "");
+    if (!date) return undated_price;
+    return instance.date + (days_between(*date, today) > old_price_days ? old_price : "");
 }
 
 Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
