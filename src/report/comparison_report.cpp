@@ -6,6 +6,7 @@
 
 #include "report/comparison_rows.hpp"
 #include "report/cost_report.hpp"
+#include "report/describe.hpp"
 #include "report/field_parts.hpp"
 
 namespace roofcast {
@@ -23,9 +24,7 @@ std::string headline(const NamedComparison& n) {
         if (!any->prediction->ttft && taken.prompt_tokens > 0) text += fmt::format(", {} tokens", taken.prompt_tokens);
     }
     if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
-    const Parallelism& p = run.parallel;
-    if (p.gpus() > 1) text += fmt::format(", {} GPUs of each (tp {}, pp {}, dp {})", p.gpus(), p.tensor, p.pipeline, p.data);
-    return text;
+    return text + parallel_text(run.parallel);
 }
 
 /// GPUs that the reference cannot be told from by `ratio_of`, speed-ups or items per dollar.
