@@ -122,6 +122,7 @@ std::string price_date(const Instance& instance, Date today) {
 Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
     const bool simulated = is_simulated(n), text = n.answer.output_tokens > 0;
     const std::string percentile = simulated ? fmt::format("P{} ", load_percentile) : "";
+    const Show format = n.request.allow_quantization ? Show::setting : Show::wide;
     const Show item_cost = n.request.rate ? Show::wide : Show::always;  // at a rate it follows from the rent
     const auto degree = [](std::int64_t Parallelism::*ways) { return [ways](const Deployment& d) { return d.parallel.*ways; }; };
     return {
@@ -129,8 +130,8 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
         {{"tensor_parallel", "tp", 4, Show::setting}, degree(&Parallelism::tensor)},
         {{"pipeline_parallel", "pp", 4, Show::setting}, degree(&Parallelism::pipeline)},
         {{"data_parallel", "copies", 4, Show::usual}, degree(&Parallelism::data)},
-        {{"precision", "precision", 4, Show::setting}, [](const Deployment& d) { return std::string(name(d.precision)); }},
-        {{"weights", "weights", 4, Show::setting}, [](const Deployment& d) { return std::string(name(d.weights)); }},
+        {{"precision", "precision", 4, format}, [](const Deployment& d) { return std::string(name(d.precision)); }},
+        {{"weights", "weights", 4, format}, [](const Deployment& d) { return std::string(name(d.weights)); }},
         {{"batch", simulated ? "max seqs" : "batch", 4, Show::setting}, [](const Deployment& d) { return d.batch; }},
         {{"ttft_ms", percentile + "TTFT ms", 4, Show::always}, milliseconds(&Deployment::ttft)},
         {{"tpot_ms", percentile + "TPOT ms", 4, Show::always}, milliseconds(&Deployment::tpot)},

