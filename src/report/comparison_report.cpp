@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "report/comparison_rows.hpp"
-#include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
-#include "report/prediction_report.hpp"
+#include "report/describe.hpp"
+#include "report/field_parts.hpp"
 
 namespace roofcast {
 
@@ -24,100 +24,79 @@ std::string headline(const NamedComparison& n) {
         if (!any->prediction->ttft && taken.prompt_tokens > 0) text += fmt::format(", {} tokens", taken.prompt_tokens);
     }
     if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
-    const Parallelism& p = run.parallel;
-    if (p.gpus() > 1) text += fmt::format(", {} GPUs of each (tp {}, pp {}, dp {})", p.gpus(), p.tensor, p.pipeline, p.data);
-    return text + fmt::format("; prices in US dollars as of {}", to_string(n.today));
+    return text + parallel_text(run.parallel);
 }
 
-/// What the comparison leaves open: GPUs that the others cannot be told from by `ratio_of`, speed-ups or items per dollar.
-std::vector<std::string> undecided(const std::string& policy, const Comparison& comparison, const auto& ratio_of) {
+/// GPUs that the reference cannot be told from by `ratio_of`, speed-ups or items per dollar.
+std::vector<std::string> undecided(const std::vector<ComparedRun>& rows, std::string_view what, const auto& ratio_of) {
+    const Comparison& comparison = *rows.front().comparison;
+    const std::string& policy = rows.front().policy;
+    if (!comparison.reference) return {fmt::format("{}: No GPU runs it, so there is nothing to compare.", policy)};
+    const ContestantRun& reference = comparison.runs[*comparison.reference];
+    const std::string& first = reference.contestant.gpu->profile.id;
     std::vector<std::string> lines;
-    if (!comparison.reference) return {fmt::format("{}: no GPU runs it, so there is nothing to compare", policy)};
-    const std::string& reference = comparison.runs[*comparison.reference].contestant.gpu->profile.id;
-    if (*comparison.reference != 0) lines.push_back(fmt::format("{}: against {}, the first that runs", policy, reference));
-    for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-        const ContestantRun& run = comparison.runs[i];
-        const std::optional<SpeedUp> ratio = ratio_of(run);
-        if (!ratio || i == *comparison.reference || ratio->decides()) continue;
-        const char* why = ratio->interval ? "the interval holds 1" : "nothing is known of the errors of one of them";
-        lines.push_back(fmt::format("{}: between {} and {} this comparison decides nothing: {}", policy, run.contestant.gpu->profile.id,
-                                    reference, why));
+    if (*comparison.reference != 0) lines.push_back(fmt::format("{}: The reference is {}, the first GPU that runs it.", policy, first));
+    for (const ComparedRun& row : rows) {
+        const std::optional<SpeedUp> ratio = ratio_of(row);
+        if (!ratio || row.run == &reference || ratio->decides()) continue;
+        lines.push_back(fmt::format("{}: The {} of {} against {} is undecided: {}.", policy, what, row.run->contestant.gpu->profile.id,
+                                    first, ratio->interval ? "its interval contains 1" : "the errors of one of them are unknown"));
     }
     return lines;
 }
 
-std::vector<std::string> undecided_speeds(const std::string& policy, const Comparison& comparison) {
-    return undecided(policy, comparison, [](const ContestantRun& run) { return run.speedup; });
-}
+struct PolicyText {
+    std::string name, why;
+    std::vector<std::string> open;  ///< what it leaves undecided
+};
 
-std::vector<std::string> undecided_dollars(const Comparison& comparison) {
-    return undecided("cost", comparison, [&comparison](const ContestantRun& run) {
-        return comparison.reference ? per_dollar_ratio(comparison.runs[*comparison.reference], run) : std::nullopt;
-    });
-}
-
-nlohmann::ordered_json document_of(const std::string& policy, const std::string& why, const Comparison& comparison, const Table& rows,
-                                   const std::vector<std::string>& open) {
-    auto list = as_json(rows);
-    for (std::size_t i = 0; i < comparison.runs.size(); ++i) list[i]["choices"] = comparison.runs[i].choices;
+/// The rows of a policy in JSON, CSV and lines.
+void add_rows(Report& report, const PolicyText& policy, const std::vector<ComparedRun>& rows, const Fields<ComparedRun>& fields) {
+    const Comparison& comparison = *rows.front().comparison;
+    auto list = nlohmann::ordered_json::array();
+    for (const ComparedRun& row : rows) {
+        list.push_back(json_of(row, fields));
+        list.back()["choices"] = row.run->choices;
+    }
     const auto reference = comparison.reference ? nlohmann::ordered_json(comparison.runs[*comparison.reference].contestant.gpu->profile.id)
                                                 : nlohmann::ordered_json();
-    return {{"policy", policy}, {"why", why}, {"reference", reference}, {"rows", std::move(list)}, {"undecided", open}};
-}
-
-/// What rows of CSV end with: why these settings, what rent they count with, and what was assumed.
-std::vector<Figure> csv_endings(const ContestantRun& run) {
-    std::vector<Figure> endings;
-    endings.push_back({Figure::Part::run, {"choices", ""}, fmt::format("{}", fmt::join(run.choices, "; "))});
-    add_price_columns(endings, "rental_price", run.contestant.rental_price);
-    endings.push_back({Figure::Part::run, {"assumed", ""}, assumed_keys(run.contestant.gpu->profile.assumed)});
-    return endings;
-}
-
-/// Rows of one policy, which opens each.
-void add_csv(Table& csv, const std::string& policy, const Comparison& comparison, const Table& rows) {
-    if (csv.columns.empty()) {
-        csv.columns.push_back({"policy", ""});
-        csv.columns.insert(csv.columns.end(), rows.columns.begin(), rows.columns.end());
-        for (const Figure& ending : csv_endings(comparison.runs.front())) csv.columns.push_back(ending.column);
+    report.document["policies"].push_back(
+        {{"policy", policy.name}, {"why", policy.why}, {"reference", reference}, {"rows", list}, {"undecided", policy.open}});
+    const Fields<ComparedRun> policy_field{{{"policy", "policy"}, [](const ComparedRun& row) { return row.policy; }}};
+    Table csv = table_of({}, rows, policy_field + fields + compared_basis());
+    // Rows of costs have other columns: they are CSV where nothing else is.
+    if (report.csv.columns.empty()) {
+        report.csv = std::move(csv);
+    } else if (policy.name != "cost") {
+        report.csv.rows.insert(report.csv.rows.end(), csv.rows.begin(), csv.rows.end());
     }
-    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        std::vector<Cell> row{policy};
-        row.insert(row.end(), rows.rows[i].begin(), rows.rows[i].end());
-        for (const Figure& ending : csv_endings(comparison.runs[i])) row.push_back(ending.cell);
-        csv.rows.push_back(std::move(row));
-    }
+    report.after.insert(report.after.end(), policy.open.begin(), policy.open.end());
 }
 
-void add_policy(Report& report, const std::string& policy, const std::string& why, const Comparison& comparison,
-                const NamedComparison& named) {
-    const Table rows = full_rows(comparison, named);
-    const auto open = undecided_speeds(policy, comparison);
-    report.document["policies"].push_back(document_of(policy, why, comparison, rows, open));
-    add_csv(report.csv, policy, comparison, rows);
-    Table speeds = speed_table(comparison, named), resources = resource_table(comparison);
-    speeds.title = fmt::format("{}: {}", policy, why);
-    resources.title = fmt::format("{}: memory, utilization, energy and rent", policy);
-    report.tables.push_back(std::move(speeds));
-    if (!resources.rows.empty()) report.tables.push_back(std::move(resources));
-    for (const ContestantRun& run : comparison.runs) {
-        for (const auto& choice : run.choices)
-            report.after.push_back(fmt::format("{}, {}: {}", policy, run.contestant.gpu->profile.id, choice));
+void add_policy(Report& report, const std::string& policy, const std::string& why, const Comparison& comparison, std::int64_t items) {
+    const std::vector<ComparedRun> rows = compared_runs(policy, comparison);
+    const Fields<ComparedRun> speeds = compared_settings(comparison) + compared_speeds(items);
+    report.tables.push_back(table_of(fmt::format("{}: {}", policy, why), rows, speeds));
+    std::vector<ComparedRun> running;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(running),
+                 [](const ComparedRun& row) { return row.run->prediction.has_value(); });
+    if (!running.empty())
+        report.tables.push_back(
+            table_of(policy + ": memory, utilization, energy and rent", running, picked(speeds, {"gpu"}) + compared_resources()));
+    for (const ComparedRun& row : rows) {
+        for (const auto& choice : row.run->choices)
+            report.after.push_back(fmt::format("{}, {}: {}", policy, row.run->contestant.gpu->profile.id, choice));
     }
-    report.after.insert(report.after.end(), open.begin(), open.end());
+    add_rows(report, {policy, why, undecided(rows, "speed-up", [](const ComparedRun& row) { return row.run->speedup; })}, rows,
+             speeds + compared_resources() + compared_details());
 }
 
-void add_cost(Report& report, const NamedComparison& named) {
-    const Comparison& comparison = *named.optimized;
+void add_cost(Report& report, const Comparison& comparison) {
     const std::string why = "items per dollar and joules per item of the optimized settings";
-    const Table rows = cost_table(comparison, false);
-    const auto open = undecided_dollars(comparison);
-    report.document["policies"].push_back(document_of("cost", why, comparison, rows, open));
-    report.after.insert(report.after.end(), open.begin(), open.end());
-    if (report.csv.columns.empty()) add_csv(report.csv, "cost", comparison, rows);
-    Table text = cost_table(comparison, true);
-    text.title = "cost: " + why;
-    report.tables.push_back(std::move(text));
+    const std::vector<ComparedRun> rows = compared_runs("cost", comparison);
+    const Fields<ComparedRun> fields = compared_settings(comparison) + compared_costs();
+    report.tables.push_back(table_of("cost: " + why, rows, fields));
+    add_rows(report, {"cost", why, undecided(rows, "items/USD", dollar_ratio)}, rows, fields);
 }
 
 void add_prices(Report& report, const Comparison& comparison) {
@@ -135,27 +114,21 @@ void add_prices(Report& report, const Comparison& comparison) {
 }
 
 std::vector<std::string> remarks_on(const NamedComparison& named) {
-    std::vector<std::string> remarks{
-        fmt::format(
-            "Speed-ups compare times per item; in brackets their {} % interval, errors of two GPUs taken as independent. Gains between "
-            "settings of one GPU have none.",
-            interval_percent),
-        "Rent at all hours at work.", energy_remark()};
-    if ((named.baseline && any_offloads(*named.baseline)) || (named.optimized && any_offloads(*named.optimized)))
-        remarks.emplace_back(
-            "Offloaded weights are copied from pinned host memory in each pass; assumed: a PCIe link to each GPU, host memory that holds "
-            "them and keeps up. No measured row has offloading: intervals are those of plain passes.");
+    std::vector<std::string> remarks{"A speed-up compares the time per item with that of the first GPU that runs.",
+                                     "The bounds of a speed-up take the errors of the two GPUs as independent.",
+                                     "Gains between settings of one GPU have no interval.",
+                                     "Rent is that of GPUs that work in all paid hours."};
+    for (std::string& remark : energy_remarks()) remarks.push_back(std::move(remark));
+    const auto any_offloads = [](const std::optional<Comparison>& c) { return c && std::any_of(c->runs.begin(), c->runs.end(), offloads); };
+    if (any_offloads(named.baseline) || any_offloads(named.optimized)) {
+        remarks.emplace_back("Offloaded weights are copied from pinned host memory in each pass, over a PCIe link of each GPU.");
+        remarks.emplace_back("The host memory is assumed to hold them and to keep up with all links.");
+        remarks.emplace_back("No measured row has offloading: the intervals are those of runs without it.");
+    }
     return remarks;
 }
 
 }  // namespace
-
-std::string text_of(const SpeedUp& speedup) {
-    constexpr int digits = 2;
-    const auto short_text = [](double x) { return significant(x, x >= 10 ? digits + 1 : digits); };
-    if (!speedup.interval) return short_text(speedup.ratio) + "×";
-    return fmt::format("{}× ({} to {})", short_text(speedup.ratio), short_text(speedup.interval->low), short_text(speedup.interval->high));
-}
 
 Report comparison_report(const NamedComparison& named) {
     const ComparisonRequest& request = named.request;
@@ -167,17 +140,20 @@ Report comparison_report(const NamedComparison& named) {
                        {"allow_quantization", request.allow_quantization},
                        {"items", named.items},
                        {"policies", nlohmann::ordered_json::array()}};
-    report.before.push_back(headline(named));
+    report.facts = {{"model", headline(named)}, {"prices", fmt::format("US dollars, as of {}", to_string(named.today))}};
     if (named.baseline)
         add_policy(report, "baseline",
-                   fmt::format("the same on all: {}; batch {}, {}", named.baseline->why, request.run.batch, name(request.run.execution)),
-                   *named.baseline, named);
-    const std::string grid = search_grid_text(request);
+                   fmt::format("equal settings ({}; batch {}, {})", named.baseline->why, request.run.batch, name(request.run.execution)),
+                   *named.baseline, named.items);
     if (named.optimized && named.shows_optimized)
-        add_policy(report, "optimized", fmt::format("each GPU at its best {}", name(request.objective)), *named.optimized, named);
-    if (named.optimized && named.shows_cost) add_cost(report, named);
-    if (named.optimized) report.after.push_back("searched: " + grid);
-    report.document["grid"] = named.optimized ? nlohmann::ordered_json(grid) : nlohmann::ordered_json();
+        add_policy(report, "optimized", fmt::format("each GPU at its best {}", name(request.objective)), *named.optimized, named.items);
+    if (named.optimized && named.shows_cost) add_cost(report, *named.optimized);
+    report.document["grid"] = nullptr;
+    if (named.optimized) {
+        const std::string grid = search_grid_text(request);
+        report.document["grid"] = grid;
+        report.after.push_back("The search covers " + grid + ".");
+    }
     add_prices(report, named.baseline ? *named.baseline : *named.optimized);
     for (const auto& text : named.notes) report.after.push_back("note: " + text);
     report.document["notes"] = named.notes;

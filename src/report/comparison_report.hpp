@@ -25,7 +25,4 @@ struct NamedComparison {
 /// A table of speeds and one of resources for each policy, cost-performance of the optimized settings, and what none of it decides.
 Report comparison_report(const NamedComparison& named);
 
-/// "2.6× (2.2 to 3.1)"; without bounds when they are not known.
-std::string text_of(const SpeedUp& speedup);
-
 }  // namespace roofcast

@@ -1,24 +1,39 @@
 #pragma once
-/// Rows of comparisons: what one GPU does under one policy.
+/// Columns of comparisons: what one GPU does under one policy.
 
 #include <string>
-#include <vector>
 
 #include "report/comparison_report.hpp"
+#include "report/field.hpp"
 
 namespace roofcast {
 
-/// Whether any GPU keeps weights in host memory: text tables have a column for it then.
-bool any_offloads(const Comparison& comparison);
+/// A GPU under a policy, beside what it is compared with. All pointers are to what outlives it.
+struct ComparedRun {
+    const ContestantRun* run = nullptr;
+    const Comparison* comparison = nullptr;
+    std::string policy;
+};
 
-/// All figures of one GPU under one policy, for JSON and CSV; empty cells where it does not run.
-Table full_rows(const Comparison& comparison, const NamedComparison& named);
+std::vector<ComparedRun> compared_runs(const std::string& policy, const Comparison& comparison);
 
-/// For text: settings, speed and speed-up.
-Table speed_table(const Comparison& comparison, const NamedComparison& named);
-/// For text: memory, utilization, power and rent.
-Table resource_table(const Comparison& comparison);
-/// For text and JSON: items per dollar and joules per item.
-Table cost_table(const Comparison& comparison, bool in_text);
+/// Items per dollar against the first GPU that runs.
+std::optional<SpeedUp> dollar_ratio(const ComparedRun& row);
+
+/// Whether the run keeps weights in host memory.
+bool offloads(const ContestantRun& run);
+
+/// GPU and settings; those that all GPUs of `comparison` share by intent are said once.
+Fields<ComparedRun> compared_settings(const Comparison& comparison);
+/// Times, the speed-up, and why there are none; `items` is the batch job.
+Fields<ComparedRun> compared_speeds(std::int64_t items);
+/// Memory, utilization, energy and rent.
+Fields<ComparedRun> compared_resources();
+/// Figures for JSON and CSV alone.
+Fields<ComparedRun> compared_details();
+/// Items per dollar and joules per item.
+Fields<ComparedRun> compared_costs();
+/// What rows of CSV end with: choices, the price they count with, assumptions.
+Fields<ComparedRun> compared_basis();
 
 }  // namespace roofcast

@@ -1,27 +1,19 @@
 #pragma once
-/// The figures of one costed run, each with its column: what the text tables, JSON and CSV of costs are made of.
+/// Columns of costs: rent, energy, ownership, the prices and the assumptions that they rest on.
 
-#include <vector>
-
-#include "report/cost_report.hpp"
+#include "report/field.hpp"
+#include "roofcast/cost.hpp"
 
 namespace roofcast {
 
 inline constexpr double thousand = 1e3, million = 1e6;
 
-/// A column with what it holds, and whether the text tables show it.
-struct Figure {
-    enum class Part { run, rent, energy, owning };
-    Part part;
-    Column column;
-    Cell cell;
-    bool in_text = true;
-};
-
-/// Run, rent, energy and ownership, in this order; the same columns for every run.
-std::vector<Figure> figures_of(const NamedCost& c);
-
-/// Columns of a price, for CSV: `key`_usd, `key`_provider, …
-void add_price_columns(std::vector<Figure>& figures, const std::string& key, const std::optional<PriceChoice>& choice);
+Fields<RentalCost> rental_fields();
+Fields<RunEnergy> energy_fields();
+Fields<OwningCost> owning_fields();
+Fields<BuyOrRent> buy_or_rent_fields();
+/// For JSON and CSV.
+Fields<PriceChoice> price_fields();
+Fields<CostSettings> cost_settings_fields();
 
 }  // namespace roofcast

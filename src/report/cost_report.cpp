@@ -5,83 +5,93 @@
 #include <algorithm>
 
 #include "report/cost_figures.hpp"
+#include "report/describe.hpp"
+#include "report/field_parts.hpp"
 #include "report/prediction_lines.hpp"
-#include "report/prediction_tables.hpp"
 
 namespace roofcast {
 
 namespace {
 
-using Part = Figure::Part;
-
-void add_row(Table& table, const std::vector<Figure>& figures, const auto& wanted) {
-    const bool first = table.columns.empty();
-    std::vector<Cell> row;
-    for (const Figure& figure : figures) {
-        if (!wanted(figure)) continue;
-        if (first) table.columns.push_back(figure.column);
-        row.push_back(figure.cell);
-    }
-    table.rows.push_back(std::move(row));
+auto of_estimate(auto part) {
+    return [part](const NamedCost& c) -> const auto& {
+        return c.estimate.*part;
+    };
 }
 
-void drop_empty_columns(Table& table) {
-    for (std::size_t c = table.columns.size(); c-- > 0;) {
-        const auto empty = [c](const std::vector<Cell>& row) { return std::holds_alternative<std::monostate>(row[c]); };
-        if (!std::all_of(table.rows.begin(), table.rows.end(), empty)) continue;
-        table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
-        for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
-    }
+Fields<NamedCost> run_fields() {
+    Fields<NamedCost> fields = part_fields<NamedCost>(
+        "", [](const NamedCost& c) { return &c.named; },
+        picked(prediction_fields(), {"model", "gpu", "precision", "weights", "batch", "prompt_tokens", "output_tokens", "execution", "fits",
+                                     "throughput_per_s"}));
+    fields.front().column.show = Show::setting;
+    return std::move(fields) + Fields<NamedCost>{{{"gpus", "GPUs", 4, Show::setting},
+                                                  [](const NamedCost& c) { return c.named.prediction.request.parallel.gpus(); }}};
 }
 
-/// Text tables: what the run is, then one part of the figures.
-std::vector<Table> text_tables(const std::vector<NamedCost>& costs, const CostSettings& settings) {
-    const double horizon = settings.horizon_years.value_or(settings.life_years);
-    const std::pair<Part, std::string> parts[] = {
-        {Part::rent, "Renting"},
-        {Part::energy, "Energy of the GPUs: modelled, not measured; GeForce boards draw a multiple of it when they decode"},
-        {Part::owning,
-         fmt::format("Owning: TCO is depreciation and electricity; ROI over {} years, if every hour at work would otherwise be rented",
-                     significant(horizon))}};
-    std::vector<Table> tables;
-    for (const auto& [part, title] : parts) {
-        Table table{.title = title, .columns = {}, .rows = {}};
-        for (const NamedCost& c : costs) {
-            const bool has = part == Part::rent     ? c.estimate.rental.has_value()
-                             : part == Part::energy ? c.estimate.energy.has_value()
-                                                    : c.estimate.owning.has_value();
-            // What does not run stays in the first table, without figures.
-            const bool stays = part == Part::rent && !c.named.prediction.runs();
-            if (!has && !stays) continue;
-            add_row(table, figures_of(c),
-                    [wanted = part](const Figure& f) { return f.in_text && (f.part == Part::run || f.part == wanted); });
-        }
-        if (table.rows.empty()) continue;
-        drop_empty_columns(table);
-        tables.push_back(std::move(table));
-    }
+/// The interval of the latency stands behind the cost of items.
+Fields<NamedCost> rent_fields() {
+    const auto rent = part_fields<NamedCost>("", of_estimate(&CostEstimate::rental), rental_fields());
+    const auto item = std::find_if(rent.begin(), rent.end(), [](const auto& field) { return field.column.key == "usd_per_1000_items"; });
+    const auto bounds = bound_fields<NamedCost>("usd_per_1000_items", 4, Show::usual, item->cell, [](const NamedCost& c) {
+        const auto& intervals = c.named.prediction.intervals;
+        return intervals ? std::optional(intervals->latency) : std::nullopt;
+    });
+    return Fields<NamedCost>(rent.begin(), item + 1) + bounds + Fields<NamedCost>(item + 1, rent.end());
+}
+
+Fields<NamedCost> run_energy_fields() {
+    return part_fields<NamedCost>("", of_estimate(&CostEstimate::energy), energy_fields());
+}
+
+Fields<NamedCost> ownership_fields() {
+    return part_fields<NamedCost>("", of_estimate(&CostEstimate::owning), owning_fields()) +
+           part_fields<NamedCost>("", of_estimate(&CostEstimate::buy_or_rent), buy_or_rent_fields());
+}
+
+/// What CSV has beyond the figures. `settings` outlives the fields.
+Fields<NamedCost> basis_fields(const CostSettings& settings) {
+    const auto joined = [](const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, ";")); };
+    return part_fields<NamedCost>("rental_price_", of_estimate(&CostEstimate::rental_price), price_fields()) +
+           part_fields<NamedCost>("purchase_price_", of_estimate(&CostEstimate::purchase_price), price_fields()) +
+           part_fields<NamedCost>(
+               "", [&settings](const NamedCost&) { return &settings; }, cost_settings_fields()) +
+           Fields<NamedCost>{{{"assumed", "assumed"}, [](const NamedCost& c) { return assumed_keys(c.named.assumed); }},
+                             {{"notes", "notes"}, [joined](const NamedCost& c) { return joined(c.notes); }},
+                             {{"obstacle", "why not"},
+                              [](const NamedCost& c) { return c.named.prediction.runs() ? Cell() : Cell(obstacle(c.named.prediction)); }}};
+}
+
+/// Rent of all runs, then energy and ownership of those that have them.
+std::vector<Table> cost_tables(const std::vector<NamedCost>& costs, const CostSettings& settings) {
+    std::vector<Table> tables{table_of("Rent", costs, run_fields() + rent_fields())};
+    const auto add = [&](std::string title, const auto& part, const Fields<NamedCost>& fields) {
+        std::vector<std::reference_wrapper<const NamedCost>> rows;
+        std::copy_if(costs.begin(), costs.end(), std::back_inserter(rows), part);
+        if (!rows.empty()) tables.push_back(table_of(std::move(title), rows, picked(run_fields(), {"model", "gpu", "gpus"}) + fields));
+    };
+    add("Energy of the GPUs (modelled)", of_estimate(&CostEstimate::energy), run_energy_fields());
+    add(fmt::format("Ownership: TCO is depreciation and electricity, ROI is over {} years",
+                    significant(settings.horizon_years.value_or(settings.life_years))),
+        of_estimate(&CostEstimate::owning), ownership_fields());
     return tables;
 }
 
 nlohmann::ordered_json document_of(const NamedCost& c) {
-    Table table;
-    add_row(table, figures_of(c), [](const Figure&) { return true; });
-    nlohmann::ordered_json document = as_json(table).front();
-    auto phases = nlohmann::ordered_json::array();
+    nlohmann::ordered_json document = json_of(c, run_fields() + rent_fields() + run_energy_fields() + ownership_fields());
+    auto& phases = document["phases"] = nlohmann::ordered_json::array();
     if (c.estimate.energy) {
         for (const PhaseEnergy& e : c.estimate.energy->phases)
             phases.push_back(
                 {{"phase", e.phase}, {"watts_per_gpu", e.watts.in(watt)}, {"joules", e.joules.in(joule)}, {"capped", e.capped}});
     }
-    document["phases"] = std::move(phases);
     document["rental_price"] = as_json(c.estimate.rental_price);
     document["purchase_price"] = as_json(c.estimate.purchase_price);
     const Prediction& p = c.named.prediction;
-    document["fits"] = p.memory.usable ? nlohmann::ordered_json(*p.memory.fits()) : nlohmann::ordered_json();
     document["obstacle"] = p.runs() ? nlohmann::ordered_json() : nlohmann::ordered_json(obstacle(p));
     document["remedies"] = c.named.advice.remedies;
     document["notes"] = c.notes;
-    for (const auto& text : c.named.prediction.notes) document["notes"].push_back(text);
+    for (const auto& text : p.notes) document["notes"].push_back(text);
     document["assumed"] = as_json(c.named.assumed);
     return document;
 }
@@ -89,92 +99,63 @@ nlohmann::ordered_json document_of(const NamedCost& c) {
 std::vector<std::string> lines_of(const NamedCost& c) {
     std::vector<std::string> lines;
     const std::string& gpu = c.named.gpu_id;
-    for (const auto& text : obstacle_lines(c.named)) lines.push_back(fmt::format("{} on {}: {}", c.named.model_id, gpu, text));
-    if (c.estimate.rental_price) lines.push_back(fmt::format("rent of {}: {}", gpu, described(*c.estimate.rental_price)));
-    if (c.estimate.purchase_price) lines.push_back(fmt::format("purchase of {}: {}", gpu, described(*c.estimate.purchase_price)));
-    for (const auto& text : c.notes) lines.push_back("note: " + text);
-    for (const auto& text : c.named.prediction.notes) lines.push_back(fmt::format("note, {}: {}", gpu, text));
-    for (const Assumption& a : c.named.assumed) lines.push_back(fmt::format("{}: {}", gpu, assumed_line(a)));
+    const auto add = [&](const std::string& name, const std::string& text) { lines.push_back(name + ": " + text); };
+    for (const auto& text : obstacle_lines(c.named)) add(fmt::format("{} on {}", c.named.model_id, gpu), text);
+    if (c.estimate.rental_price) add("rent of " + gpu, described(*c.estimate.rental_price));
+    if (c.estimate.purchase_price) add("purchase of " + gpu, described(*c.estimate.purchase_price));
+    for (const auto& text : c.notes) add("note", text);
+    for (const auto& text : c.named.prediction.notes) add("note, " + gpu, text);
+    for (const Assumption& a : c.named.assumed) add(gpu, assumed_line(a));
     return lines;
+}
+
+/// What costs rest on where the user said nothing, with the sources of the defaults.
+std::vector<std::string> assumption_lines(const CostSettings& c) {
+    const CostSettings defaults;
+    const auto source = [](bool is_default, const char* text) { return is_default ? text : "given"; };
+    return {fmt::format("assumed: The GPUs work in {} % of the paid hours (`utilization`).", significant(100 * c.utilization)),
+            fmt::format("assumed: Electricity costs {} USD/kWh ({}; `electricity`).", significant(c.electricity.in(usd / kilowatt_hour)),
+                        source(c.electricity == defaults.electricity,
+                               "mean of commercial customers in Virginia in 2023: EIA, Electric Power Annual 2023")),
+            fmt::format("assumed: The data center has a PUE of {} ({}; `pue`).", significant(c.pue),
+                        source(c.pue == defaults.pue, "mean of the Uptime Institute's survey of 2024")),
+            fmt::format("assumed: GPUs depreciate over {} years ({}; `life_years`) to {} % of their price (`residual`).",
+                        significant(c.life_years), source(c.life_years == defaults.life_years, "Amazon's servers: form 10-K of 2024"),
+                        significant(100 * c.residual)),
+            fmt::format("assumed: The rest of the server draws {} W for each GPU (`host`).", significant(c.host.in(watt)))};
 }
 
 }  // namespace
 
 nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice) {
-    if (!choice) return nullptr;
-    const Price& p = choice->price;
-    const auto text = [](const std::string& value) { return value.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(value); };
-    return {{"kind", p.kind},
-            {"usd", p.usd.in(usd)},
-            {"provider", text(p.provider)},
-            {"instance", text(p.instance)},
-            {"date", text(p.date)},
-            {"age_days", choice->age_days ? nlohmann::ordered_json(*choice->age_days) : nlohmann::ordered_json()},
-            {"older_than_a_year", choice->is_old()},
-            {"offers", choice->offers},
-            {"provider_kind", p.provider_kind ? nlohmann::ordered_json(name(*p.provider_kind)) : nlohmann::ordered_json()},
-            {"fallback", choice->fallback},
-            {"gpus_in_instance", p.gpus_in_instance ? nlohmann::ordered_json(*p.gpus_in_instance) : nlohmann::ordered_json()},
-            {"source", p.source}};
+    return choice ? json_of(*choice, price_fields()) : nlohmann::ordered_json();
 }
 
-nlohmann::ordered_json as_json(const CostSettings& settings) {
-    return {{"utilization", settings.utilization},
-            {"electricity_usd_per_kwh", settings.electricity.in(usd / kilowatt_hour)},
-            {"pue", settings.pue},
-            {"host_watts", settings.host.in(watt)},
-            {"life_years", settings.life_years},
-            {"residual", settings.residual},
-            {"horizon_years", settings.horizon_years.value_or(settings.life_years)}};
-}
-
-std::string energy_remark() {
-    return "Energy: the boards alone, modelled from FLOPs and DRAM bytes, at most TDP. Near published figures for an H200; consumer boards "
-           "draw a multiple of it when they decode (docs/limits.md).";
-}
-
-std::vector<std::string> assumption_lines(const CostSettings& c) {
-    const CostSettings defaults;
-    const double usd_per_kwh = c.electricity.in(usd / kilowatt_hour);
-    const auto source = [](bool is_default, const char* text) { return is_default ? text : "given"; };
-    return {fmt::format("assumed: utilization {} of the hours paid for (`utilization`)", significant(c.utilization)),
-            fmt::format(
-                "assumed: electricity {} USD/kWh ({}; `electricity`), PUE {} ({}; `pue`)", significant(usd_per_kwh),
-                source(c.electricity == defaults.electricity, "commercial customers in Virginia, 2023: EIA, Electric Power Annual 2023"),
-                significant(c.pue), source(c.pue == defaults.pue, "mean of the Uptime Institute's survey of 2024")),
-            fmt::format("assumed: {} years of use ({}; `life_years`), {} % of the price left then (`residual`), {} W of host for each GPU "
-                        "(`host`)",
-                        significant(c.life_years), source(c.life_years == defaults.life_years, "Amazon's servers: form 10-K of 2024"),
-                        significant(100 * c.residual), significant(c.host.in(watt)))};
+std::vector<std::string> energy_remarks() {
+    return {"Energy is that of the GPUs alone. It is modelled from FLOPs and DRAM bytes, and capped at TDP.",
+            "It is near published figures for an H200. GeForce GPUs draw a multiple of it when they decode (docs/limits.md)."};
 }
 
 Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& settings, Date today) {
     Report report;
-    const nlohmann::ordered_json assumptions = as_json(settings);
-    report.document = {{"currency", "USD"}, {"date", to_string(today)}, {"assumptions", assumptions}};
-    report.document["rows"] = nlohmann::ordered_json::array();
-    report.before.push_back(fmt::format("Costs in US dollars, prices as of {}", to_string(today)));
+    report.document = {{"currency", "USD"}, {"date", to_string(today)}, {"assumptions", json_of(settings, cost_settings_fields())}};
+    report.facts = {{"prices", fmt::format("US dollars, as of {}", to_string(today))}};
     const auto once = [&report](std::string line) {
         if (std::find(report.after.begin(), report.after.end(), line) == report.after.end()) report.after.push_back(std::move(line));
     };
+    auto& rows = report.document["rows"] = nlohmann::ordered_json::array();
     for (const NamedCost& c : costs) {
-        report.document["rows"].push_back(document_of(c));
-        std::vector<Figure> figures = figures_of(c);
-        add_price_columns(figures, "rental_price", c.estimate.rental_price);
-        add_price_columns(figures, "purchase_price", c.estimate.purchase_price);
-        for (const auto& [key, value] : assumptions.items()) figures.push_back({Part::run, {key, ""}, value.get<double>()});
-        figures.push_back({Part::run, {"assumed", ""}, assumed_keys(c.named.assumed)});
-        figures.push_back({Part::run, {"notes", ""}, fmt::format("{}", fmt::join(c.notes, ";"))});
-        figures.push_back({Part::run, {"obstacle", ""}, c.named.prediction.runs() ? Cell() : Cell(obstacle(c.named.prediction))});
-        add_row(report.csv, figures, [](const Figure&) { return true; });
+        rows.push_back(document_of(c));
         for (std::string& line : lines_of(c)) once(std::move(line));
     }
-    report.tables = text_tables(costs, settings);
+    report.csv = table_of({}, costs, run_fields() + rent_fields() + run_energy_fields() + ownership_fields() + basis_fields(settings));
+    report.tables = cost_tables(costs, settings);
     for (std::string& line : assumption_lines(settings)) once(std::move(line));
-    const std::string remarks[] = {
-        "Renting pays all hours and includes electricity. Owning counts the GPUs and electricity alone: no interest, staff, space, "
-        "network.",
-        fmt::format("{}, {}: interval of the latency.", bound_title("low"), bound_title("high")), energy_remark()};
+    std::vector<std::string> remarks{"Rent is paid for all hours and includes electricity.",
+                                     "Ownership counts GPUs and electricity only: no interest, staff, space or network.",
+                                     "ROI assumes that every working hour would otherwise be rented.",
+                                     bound_title("low") + " and " + bound_title("high") + " bound the cost of 1000 items."};
+    for (std::string& remark : energy_remarks()) remarks.push_back(std::move(remark));
     report.document["remarks"] = remarks;
     for (const std::string& remark : remarks) once(remark);
     return report;

@@ -23,13 +23,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
 /// {"kind", "usd", "provider", …}; null when there is none.
 nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
 
-/// "assumed: PUE 1.56 (…; `pue`)", a line for each of `settings` that costs rest on.
-std::vector<std::string> assumption_lines(const CostSettings& settings);
-
-/// How far modelled energy can be trusted: a line below every report that has it.
-std::string energy_remark();
-
-/// The same settings by key.
-nlohmann::ordered_json as_json(const CostSettings& settings);
+/// How far modelled energy can be trusted: lines below every report that has it.
+std::vector<std::string> energy_remarks();
 
 }  // namespace roofcast

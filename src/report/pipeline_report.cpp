@@ -4,96 +4,83 @@
 
 #include <algorithm>
 
-#include "report/prediction_report.hpp"
-#include "report/prediction_tables.hpp"
+#include "report/field_parts.hpp"
 
 namespace roofcast {
 
 namespace {
 
-void put_text(Cell& cell, const std::string& text) {
-    if (!text.empty()) cell = text;
+struct StageRow {
+    const PipelineResult* pipeline = nullptr;
+    StageResult result;
+};
+
+/// A stage's figure where the pipeline runs.
+auto of_stage(auto figure) {
+    return [figure](const StageRow& row) { return row.pipeline->runs() ? Cell(figure(row.result)) : Cell(); };
 }
 
-Table stage_table(const PipelineResult& result) {
-    Table table{.title = fmt::format("{}: stages", result.name), .columns = {}, .rows = {}};
-    table.columns = {{"stage", "stage"},
-                     {"step", "step"},
-                     {"model", "model"},
-                     {"device", "device"},
-                     {"precision", "precision"},
-                     {"batch", "batch"},
-                     {"calls", "calls"},
-                     {"call_ms", "a call ms"},
-                     {"latency_ms", "latency ms"},
-                     {"latency_ms_low", bound_title("low")},
-                     {"latency_ms_high", bound_title("high")},
-                     {"share_percent", "share %", 3},
-                     {"bound", "bound"},
-                     {"on_path", "waited for"}};
-    const bool shown = result.runs();
-    for (const StageResult& r : result.stages) {
-        std::vector<Cell> row(table.columns.size());
-        row[0] = r.stage.name;
-        row[1] = static_cast<std::int64_t>(r.step + 1);
-        put_text(row[2], r.stage.model);
-        row[3] = r.device;
-        put_text(row[4], r.precision);
-        if (!r.stage.known_latency) row[5] = r.stage.request.batch;
-        row[6] = r.stage.calls;
-        if (shown) {
-            row[7] = r.call.in(ms);
-            row[8] = r.latency.in(ms);
-            if (r.interval) row[9] = r.interval->low * r.latency.in(ms);
-            if (r.interval) row[10] = r.interval->high * r.latency.in(ms);
-            if (r.on_path) row[11] = 100 * (r.latency / result.latency);
-        }
-        if (shown) put_text(row[12], r.bound);
-        if (shown) row[13] = r.on_path;
-        table.rows.push_back(std::move(row));
-    }
-    return table;
+Fields<StageRow> stage_fields() {
+    const auto plain = [](auto value) { return [value](const StageRow& row) { return Cell(value(row.result)); }; };
+    const auto latency = of_stage([](const StageResult& r) { return r.latency.in(ms); });
+    return Fields<StageRow>{
+               {{"stage", "stage", 4, Show::always}, plain([](const StageResult& r) { return r.stage.name; })},
+               {{"step", "step", 4, Show::wide}, plain([](const StageResult& r) { return static_cast<std::int64_t>(r.step + 1); })},
+               {{"model", "model"}, plain([](const StageResult& r) { return text_cell(r.stage.model); })},
+               {{"device", "device", 4, Show::always}, plain([](const StageResult& r) { return r.device; })},
+               {{"precision", "precision", 4, Show::wide}, plain([](const StageResult& r) { return text_cell(r.precision); })},
+               {{"batch", "batch", 4, Show::wide},
+                plain([](const StageResult& r) { return r.stage.known_latency ? Cell() : Cell(r.stage.request.batch); })},
+               {{"calls", "calls", 4, Show::wide}, plain([](const StageResult& r) { return r.stage.calls; })},
+               {{"call_ms", "ms/call", 4, Show::wide}, of_stage([](const StageResult& r) { return r.call.in(ms); })},
+               {{"latency_ms", "latency ms", 4, Show::always}, latency}} +
+           bound_fields<StageRow>("latency_ms", 4, Show::wide, latency, [](const StageRow& row) { return row.result.interval; }) +
+           Fields<StageRow>{{{"share_percent", "% of latency", 3},
+                             [](const StageRow& row) {
+                                 const PipelineResult& p = *row.pipeline;
+                                 return p.runs() && row.result.on_path ? Cell(100 * (row.result.latency / p.latency)) : Cell();
+                             }},
+                            {{"bound", "bound", 4, Show::wide}, of_stage([](const StageResult& r) { return text_cell(r.bound); })},
+                            {{"on_path", "waited for"}, of_stage([](const StageResult& r) { return r.on_path; })}};
 }
 
-Table device_table(const PipelineResult& result) {
-    Table table{.title = fmt::format("{}: devices", result.name), .columns = {}, .rows = {}};
-    table.columns = {{"device", "device"},          {"busy_ms", "busy ms a request"}, {"busy_percent", "busy %", 3},
-                     {"memory_gb", "memory GB", 3}, {"capacity_gb", "of GB", 3},      {"fits", "fits"}};
-    for (const DeviceLoad& load : result.devices) {
-        std::vector<Cell> row(table.columns.size());
-        row[0] = load.device;
-        if (result.runs()) {
-            row[1] = load.busy.in(ms);
-            row[2] = 100 * load.busy.in(s)*result.requests_per_second;
-        }
-        if (load.memory > Bytes{}) row[3] = load.memory.in(gb);
-        if (load.usable) {
-            row[4] = load.usable->in(gb);
-            row[5] = *load.fits();
-        }
-        table.rows.push_back(std::move(row));
-    }
-    return table;
+std::vector<StageRow> stage_rows(const PipelineResult& pipeline) {
+    std::vector<StageRow> rows;
+    for (const StageResult& r : pipeline.stages) rows.push_back({&pipeline, r});
+    return rows;
+}
+
+Table device_table(const PipelineResult& p) {
+    using Load = DeviceLoad;
+    const auto if_runs = [&p](auto value) { return [&p, value](const Load& x) { return p.runs() ? Cell(value(x)) : Cell(); }; };
+    const Fields<Load> fields{
+        {{"device", "device", 4, Show::always}, &Load::device},
+        {{"busy_ms", "busy ms/request"}, if_runs([](const Load& x) { return x.busy.in(ms); })},
+        {{"busy_percent", "busy %", 3}, if_runs([&p](const Load& x) { return 100 * x.busy.in(s)*p.requests_per_second; })},
+        {{"memory_gb", "memory GB", 3}, [](const Load& x) { return x.memory > Bytes{} ? Cell(x.memory.in(gb)) : Cell(); }},
+        {{"capacity_gb", "usable GB", 3}, [](const Load& x) { return cell_in(x.usable, gb); }},
+        {{"fits", "fits", 4, Show::always, false, tone_of_fit}, [](const Load& x) { return cell_if(x.fits(), std::identity{}); }}};
+    return table_of(p.name + ": devices", p.devices, fields);
+}
+
+Fields<PipelineResult> pipeline_fields() {
+    using Result = PipelineResult;
+    const auto if_runs = [](auto value) { return [value](const Result& r) { return r.runs() ? Cell(value(r)) : Cell(); }; };
+    const auto latency = if_runs([](const Result& r) { return r.latency.in(ms); });
+    return Fields<Result>{{{"pipeline", "pipeline", 4, Show::always}, &Result::name},
+                          {{"file", "file", 4, Show::data}, &Result::file},
+                          {{"latency_ms", "latency ms", 4, Show::always}, latency}} +
+           bound_fields<Result>("latency_ms", 4, Show::always, latency, [](const Result& r) { return r.interval; }) +
+           Fields<Result>{
+               {{"interval_percent", "interval %", 4, Show::data}, [](const Result&) { return std::int64_t{interval_percent}; }},
+               {{"requests_per_s", "max req/s", 4, Show::always}, if_runs([](const Result& r) { return r.requests_per_second; })},
+               {{"longest_stage", "longest stage"}, if_runs([](const Result& r) { return r.longest_stage; })},
+               {{"bottleneck", "bottleneck"}, if_runs([](const Result& r) { return r.bottleneck; })}};
 }
 
 nlohmann::ordered_json document_of(const PipelineResult& r) {
-    const bool shown = r.runs();
-    nlohmann::ordered_json document{{"pipeline", r.name},         {"file", r.file},
-                                    {"latency_ms", nullptr},      {"latency_ms_low", nullptr},
-                                    {"latency_ms_high", nullptr}, {"interval_percent", interval_percent},
-                                    {"requests_per_s", nullptr},  {"longest_stage", nullptr},
-                                    {"bottleneck", nullptr}};
-    if (shown) {
-        document["longest_stage"] = r.longest_stage;
-        document["bottleneck"] = r.bottleneck;
-        document["latency_ms"] = r.latency.in(ms);
-        document["requests_per_s"] = r.requests_per_second;
-        if (r.interval) {
-            document["latency_ms_low"] = r.interval->low * r.latency.in(ms);
-            document["latency_ms_high"] = r.interval->high * r.latency.in(ms);
-        }
-    }
-    document["stages"] = as_json(stage_table(r));
+    nlohmann::ordered_json document = json_of(r, pipeline_fields());
+    document["stages"] = as_json(table_of({}, stage_rows(r), stage_fields()));
     document["devices"] = as_json(device_table(r));
     document["obstacles"] = obstacles(r);
     document["remedies"] = r.remedies;
@@ -105,20 +92,10 @@ nlohmann::ordered_json document_of(const PipelineResult& r) {
     return document;
 }
 
-std::string headline(const PipelineResult& r) {
-    if (!r.runs()) return fmt::format("{}: no times: {}", r.name, fmt::join(obstacles(r), "; "));
-    std::string text = fmt::format("{}: {} a request", r.name, readable_time(r.latency.in(s)));
-    if (r.interval)
-        text += fmt::format(" ({} to {}, {} % interval)", readable_time(r.interval->low * r.latency.in(s)),
-                            readable_time(r.interval->high * r.latency.in(s)), interval_percent);
-    return text + fmt::format(", longest stage {}; pipelined {} requests/s, limited by {}", r.longest_stage,
-                              significant(r.requests_per_second), r.bottleneck);
-}
-
 void add(Report& report, const PipelineResult& r) {
-    report.before.push_back(headline(r));
+    for (const std::string& text : obstacles(r)) report.before.push_back(fmt::format("{} has no times: {}.", r.name, text));
     for (const std::string& remedy : r.remedies) report.before.push_back("What would fit: " + remedy + ".");
-    report.tables.push_back(stage_table(r));
+    report.tables.push_back(table_of(r.name + ": stages", stage_rows(r), stage_fields()));
     report.tables.push_back(device_table(r));
     const auto once = [&report](const std::string& line) {
         if (std::find(report.after.begin(), report.after.end(), line) == report.after.end()) report.after.push_back(line);
@@ -128,33 +105,33 @@ void add(Report& report, const PipelineResult& r) {
 }
 
 std::string verdict(const PipelineResult& first, const PipelineResult& other, const PipelineComparison& c) {
-    std::string text = fmt::format("{} is {} times as fast as {}", first.name, significant(c.speedup, 3), other.name);
-    if (!c.interval) return text + "; nothing is known of the errors of some stage, so this decides nothing.";
-    text += fmt::format(" ({} to {}, {} % interval)", significant(c.interval->low, 3), significant(c.interval->high, 3), interval_percent);
-    return text + (c.decides() ? "." : ": the interval holds 1, so this decides nothing.");
+    const std::string text = fmt::format("{} is {} times as fast as {}", first.name, significant(c.speedup, 3), other.name);
+    if (!c.interval) return text + ". This is undecided: the errors of some stage are unknown.";
+    return fmt::format("{} ({} to {}, {}% interval).{}", text, significant(c.interval->low, 3), significant(c.interval->high, 3),
+                       interval_percent, c.decides() ? "" : " This is undecided: the interval contains 1.");
 }
 
-/// CSV: the stages of all pipelines.
-Table all_stages(const PipelineResult& result, const PipelineResult* other) {
-    Table table = stage_table(result);
-    table.columns.insert(table.columns.begin(), {"pipeline", "pipeline"});
-    table.columns.push_back({"assumed", "assumed"});
-    table.rows.clear();
-    for (const PipelineResult* r : {&result, other}) {
-        if (r == nullptr) continue;
-        Table stages = stage_table(*r);
-        for (std::size_t i = 0; i < stages.rows.size(); ++i) {
-            std::vector<Cell>& row = stages.rows[i];
-            std::string keys;
-            for (const auto& [device, a] : r->assumed) {
-                if (device == r->stages[i].stage.device) keys += (keys.empty() ? "" : ";") + a.key;
-            }
-            row.insert(row.begin(), r->name);
-            row.emplace_back(keys);
-            table.rows.push_back(std::move(row));
-        }
+void add_comparison(Report& report, const PipelineResult& result, const PipelineResult& other) {
+    using Versus = PipelineComparison;
+    const PipelineComparison c = compared(result, other);
+    const Fields<Versus> fields =
+        Fields<Versus>{{{"speedup", "speed-up"}, &Versus::speedup}} +
+        bound_fields<Versus>(
+            "speedup", 4, Show::usual, [](const Versus&) { return 1.0; }, [](const Versus& x) { return x.interval; }) +
+        Fields<Versus>{{{"decides", "decided"}, [](const Versus& x) { return x.decides(); }},
+                       {{"throughput_ratio", "throughput ratio"}, &Versus::throughput_ratio}};
+    report.document["comparison"] = json_of(c, fields);
+    report.facts = {{"latency", verdict(result, other, c)},
+                    {"throughput", fmt::format("It serves {} times the requests when pipelined.", significant(c.throughput_ratio, 3))}};
+}
+
+/// Keys that are assumed of the stage's device.
+std::string assumed_keys_of(const StageRow& row) {
+    std::vector<Assumption> assumed;
+    for (const auto& [device, a] : row.pipeline->assumed) {
+        if (device == row.result.stage.device) assumed.push_back(a);
     }
-    return table;
+    return assumed_keys(assumed);
 }
 
 }  // namespace
@@ -162,29 +139,25 @@ Table all_stages(const PipelineResult& result, const PipelineResult* other) {
 Report pipeline_report(const PipelineResult& result, const PipelineResult* other) {
     Report report;
     report.document = document_of(result);
+    std::vector<PipelineResult> pipelines{result};
+    std::vector<StageRow> stages = stage_rows(result);
+    report.after = {"Steps run one after the other. Stages of a step run side by side, and those that share a device run in turn.",
+                    "max req/s is the throughput when requests are pipelined. The bottleneck limits it.",
+                    "The memory of a device counts equal models once.",
+                    "Errors of one kind of model on one device are taken as equal, all others as independent."};
+    if (other != nullptr) report.after.emplace_back("Errors of stages that both pipelines run alike cancel in the comparison.");
+    report.tables.emplace_back();
     add(report, result);
-    report.csv = all_stages(result, other);
-    report.after.insert(
-        report.after.begin(),
-        "Stages of a step run side by side, those that share a device in turn. Memory counts equal models on a device once. "
-        "Errors of one kind of model on one device go together, others are independent; between two pipelines, those of equal stages "
-        "cancel.");
-    if (other == nullptr) return report;
-    add(report, *other);
-    report.document["against"] = document_of(*other);
-    if (!result.runs() || !other->runs()) return report;
-    const PipelineComparison c = compared(result, *other);
-    auto& document = report.document["comparison"] = {{"speedup", c.speedup},
-                                                      {"speedup_low", nullptr},
-                                                      {"speedup_high", nullptr},
-                                                      {"decides", c.decides()},
-                                                      {"throughput_ratio", c.throughput_ratio}};
-    if (c.interval) {
-        document["speedup_low"] = c.interval->low;
-        document["speedup_high"] = c.interval->high;
+    if (other != nullptr) {
+        pipelines.push_back(*other);
+        for (StageRow& row : stage_rows(*other)) stages.push_back(std::move(row));
+        report.document["against"] = document_of(*other);
+        add(report, *other);
+        if (result.runs() && other->runs()) add_comparison(report, result, *other);
     }
-    report.before.push_back(verdict(result, *other, c));
-    report.before.push_back(fmt::format("Pipelined, it serves {} times the requests.", significant(c.throughput_ratio, 3)));
+    report.tables.front() = table_of({}, pipelines, pipeline_fields());
+    const Fields<StageRow> name{{{"pipeline", "pipeline", 4, Show::setting}, [](const StageRow& row) { return row.pipeline->name; }}};
+    report.csv = table_of({}, stages, name + stage_fields() + Fields<StageRow>{{{"assumed", "assumed", 4, Show::data}, assumed_keys_of}});
     return report;
 }
 

@@ -12,6 +12,7 @@ namespace roofcast {
 
 namespace {
 
+/// "P99 TTFT at most 500 ms, at most 4 GPUs".
 std::string limits_text(const NamedRecommendation& n) {
     std::vector<std::string> limits;
     const std::string percentile = is_simulated(n) ? fmt::format("P{} ", load_percentile) : "";
@@ -21,58 +22,58 @@ std::string limits_text(const NamedRecommendation& n) {
     add("TTFT", n.request.objective.ttft);
     add("TPOT", n.request.objective.tpot);
     add("latency", n.request.objective.latency);
+    if (n.request.budget) limits.push_back(fmt::format("at most {} USD/h", significant(n.request.budget->in(usd_per_hour))));
+    if (n.request.most_gpus) limits.push_back(fmt::format("at most {} GPUs", *n.request.most_gpus));
     return fmt::format("{}", fmt::join(limits, ", "));
 }
 
-/// "2 h200-sxm-141gb (tp 2), 7.18 USD/hour".
-std::string named_text(const NamedRecommendation& n, const Deployment& d) {
-    std::string text = fmt::format("{} {} ({})", d.parallel.gpus(), n.contestants[d.gpu].gpu->profile.id, copies_text(d));
-    if (d.cost) text += fmt::format(", {} USD/hour", significant(d.cost->rate.in(1 * usd / hour)));
-    return text;
+/// "2 h200-sxm-141gb (tp 2), 7.18 USD/h"; "1 t4, 0.35 USD/h".
+std::string cheapest_text(const NamedRecommendation& n, Confidence c) {
+    const std::optional<Deployment>& d = n.answer.cheapest(c);
+    if (!d) return "none";
+    const std::string rent = d->cost ? fmt::format(", {} USD/h", significant(d->cost->rate.in(usd_per_hour))) : "";
+    const std::string copies = d->parallel.gpus() > 1 ? fmt::format(" ({})", copies_text(*d)) : "";
+    return fmt::format("{} {}{}{}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id, copies, rent);
 }
 
-std::string answer_line(const NamedRecommendation& n, Confidence c) {
-    const std::string which = fmt::format("{:<23}", c == Confidence::expected ? "cheapest, expected" : "cheapest, upper bound");
-    const auto& best = n.answer.cheapest(c);
-    return which + (best ? named_text(n, *best) : std::string("none"));
-}
-
-std::vector<std::string> headlines(const NamedRecommendation& n) {
+std::vector<std::pair<std::string, std::string>> answer_facts(const NamedRecommendation& n) {
     const RecommendationRequest& r = n.request;
-    const Run& run = r.run;
-    std::string what = n.model_name;
-    if (n.answer.output_tokens > 0) what += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
-    what += r.rate ? fmt::format(", {} requests/s", significant(r.rate->in(1 / s))) : ", copies at full load (no `rate`)";
-    std::string limits = limits_text(n);
-    if (r.budget) limits += fmt::format("; at most {} USD/hour", significant(r.budget->in(1 * usd / hour)));
-    if (r.most_gpus) limits += fmt::format("; at most {} GPUs", *r.most_gpus);
-    return {what, limits, "", answer_line(n, Confidence::expected), answer_line(n, Confidence::upper)};
+    std::string load =
+        r.rate ? fmt::format("{} requests/s", significant(r.rate->in(1 / s))) : std::string("copies at full load (no `rate`)");
+    if (n.answer.output_tokens > 0) load += fmt::format(", {} prompt and {} output tokens", r.run.prompt_tokens, r.run.generate_tokens);
+    return {{"model", n.model_name},
+            {"load", std::move(load)},
+            {"objective", limits_text(n)},
+            {"cheapest, expected", cheapest_text(n, Confidence::expected)},
+            {"cheapest, upper bound", cheapest_text(n, Confidence::upper)}};
 }
 
-/// "AWS p5.48xlarge (us-east-1): 8 h100 over NVLink switches, 55.04 USD/hour, 2026-07-20; source: …".
+/// "AWS p5.48xlarge (us-east-1): 8 h100 over NVLink switches, 55.04 USD/h, 2026-07-20; source: …".
 std::string price_text(const NamedRecommendation& n, const Deployment& d) {
     const Contestant& contestant = n.contestants[d.gpu];
     const std::string& gpu = contestant.gpu->profile.id;
     if (!d.cost->instance) return fmt::format("{}: {}", gpu, described(*contestant.rental_price));
     const Instance& i = *d.cost->instance;
     const std::string what = i.any_number ? gpu : fmt::format("{} {}", i.gpus, gpu);
-    return fmt::format("{}: {}{}, {} USD/hour, {}; source: {}", instance_name(i), what, i.topology.empty() ? "" : " over " + i.topology,
+    return fmt::format("{}: {}{}, {} USD/h, {}; source: {}", instance_name(i), what, i.topology.empty() ? "" : " over " + i.topology,
                        significant(i.usd.in(usd)), price_date(i, n.today), i.source);
 }
 
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
-    std::vector<std::string> lines;
-    lines.push_back(
-        fmt::format("expected: predicted times; upper: the upper bound of their {} % interval, which one measurement in ten exceeds",
-                    interval_percent));
+    std::vector<std::string> lines{
+        "Expected deployments meet the objective at the predicted times.",
+        fmt::format("Upper deployments meet it at the upper bound of the {}% interval. One measurement in ten exceeds that bound.",
+                    interval_percent)};
     if (is_simulated(n)) {
-        lines.emplace_back("requests arrive at random and go to the copies in turn; each copy is the engine of roofcast serve-sim");
+        lines.emplace_back("Requests arrive as a Poisson process and go to the copies in turn.");
+        lines.emplace_back("Each copy is an engine as roofcast serve-sim simulates it.");
     } else {
-        lines.emplace_back("times are those of one batch; waiting and a load that varies are not included");
+        lines.emplace_back("Times are those of one batch. Queueing and a varying load are not included.");
     }
-    lines.emplace_back(n.request.rate ? "copies are whole and paid at all hours" : "all hours paid for are at work at full load");
-    lines.emplace_back("rent is of whole instances, and the GPUs of one copy lie in one; as many instances as needed can be had");
-    if (n.request.allow_quantization) lines.emplace_back("what 8- and 4-bit formats do to accuracy is not predicted");
+    lines.emplace_back(n.request.rate ? "Whole copies are rented for all hours." : "The GPUs work at full load in all paid hours.");
+    lines.emplace_back("Rent is that of whole instances. All GPUs of a copy are in one instance.");
+    lines.emplace_back("The provider has as many instances as needed.");
+    if (n.request.allow_quantization) lines.emplace_back("The accuracy loss of 8- and 4-bit formats is not predicted.");
     return lines;
 }
 
@@ -93,41 +94,39 @@ std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
     return gpus;
 }
 
-/// Rejected GPUs by reason.
-std::map<Outcome, std::vector<RejectedGpu>> by_reason(const NamedRecommendation& n) {
+/// "misses TPOT (3 GPUs): t4 (1.8 x), p4 (2.4 x), …".
+std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
     std::map<Outcome, std::vector<RejectedGpu>> reasons;
     for (const RejectedGpu& gpu : n.answer.rejected) reasons[gpu.outcome].push_back(gpu);
-    for (auto& [outcome, gpus] : reasons)
-        std::stable_sort(gpus.begin(), gpus.end(), [](const RejectedGpu& a, const RejectedGpu& b) { return a.excess < b.excess; });
-    return reasons;
-}
-
-/// "misses TPOT, 3 GPUs: t4 (1.8 x), p4 (2.4 x), …".
-std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
     std::vector<std::string> lines;
-    for (const auto& [outcome, gpus] : by_reason(n)) {
+    for (auto& [outcome, gpus] : reasons) {
+        std::stable_sort(gpus.begin(), gpus.end(), [](const RejectedGpu& a, const RejectedGpu& b) { return a.excess < b.excess; });
         std::vector<std::string> ids;
         for (const RejectedGpu& gpu : gpus) {
             const std::string factor = gpu.excess > 0 ? fmt::format(" ({} x)", significant(gpu.excess, 2)) : "";
             ids.push_back(n.contestants[gpu.gpu].gpu->profile.id + factor);
         }
-        lines.push_back(
-            fmt::format("{}, {} {}: {}", in_words(outcome), ids.size(), ids.size() == 1 ? "GPU" : "GPUs", fmt::join(ids, ", ")));
+        lines.push_back(fmt::format("{} ({} GPU{}): {}", in_words(outcome), ids.size(), ids.size() == 1 ? "" : "s", fmt::join(ids, ", ")));
     }
+    if (lines.empty()) return lines;
+    lines.insert(lines.begin(), "Why other GPUs were rejected (closest deployment of each, and its excess over the limit)");
+    lines.emplace_back();
     return lines;
 }
 
-nlohmann::ordered_json objective_json(const RecommendationRequest& r) {
-    const auto limit = [](const std::optional<Seconds>& time) {
-        return time ? nlohmann::ordered_json(time->in(ms)) : nlohmann::ordered_json();
+nlohmann::ordered_json objective_json(const RecommendationRequest& request) {
+    using Request = RecommendationRequest;
+    const auto limit = [](std::optional<Seconds> ServiceObjective::*time) {
+        return [time](const Request& r) { return cell_in(r.objective.*time, ms); };
     };
-    return {{"ttft_limit_ms", limit(r.objective.ttft)},
-            {"tpot_limit_ms", limit(r.objective.tpot)},
-            {"latency_limit_ms", limit(r.objective.latency)},
-            {"confidence", std::string(name(r.confidence))},
-            {"rate_per_s", r.rate ? nlohmann::ordered_json(r.rate->in(1 / s)) : nlohmann::ordered_json()},
-            {"budget_usd_per_hour", r.budget ? nlohmann::ordered_json(r.budget->in(1 * usd / hour)) : nlohmann::ordered_json()},
-            {"max_gpus", r.most_gpus ? nlohmann::ordered_json(*r.most_gpus) : nlohmann::ordered_json()}};
+    return json_of(request, Fields<Request>{
+                                {{"ttft_limit_ms", "TTFT limit ms"}, limit(&ServiceObjective::ttft)},
+                                {{"tpot_limit_ms", "TPOT limit ms"}, limit(&ServiceObjective::tpot)},
+                                {{"latency_limit_ms", "latency limit ms"}, limit(&ServiceObjective::latency)},
+                                {{"confidence", "confidence"}, [](const Request& r) { return std::string(name(r.confidence)); }},
+                                {{"rate_per_s", "requests/s"}, [](const Request& r) { return cell_in(r.rate, 1 / s); }},
+                                {{"budget_usd_per_hour", "budget USD/h"}, [](const Request& r) { return cell_in(r.budget, usd_per_hour); }},
+                                {{"max_gpus", "most GPUs"}, [](const Request& r) { return cell_if(r.most_gpus, std::identity{}); }}});
 }
 
 nlohmann::ordered_json load_json(const NamedRecommendation& n) {
@@ -138,6 +137,21 @@ nlohmann::ordered_json load_json(const NamedRecommendation& n) {
             {"requests", load.requests},
             {"seed", n.request.load.seed},
             {"simulations", load.simulations}};
+}
+
+nlohmann::ordered_json rejected_json(const NamedRecommendation& n) {
+    const Fields<RejectedGpu> fields{{{"gpu", "GPU"}, [&n](const RejectedGpu& x) { return n.contestants[x.gpu].gpu->profile.id; }},
+                                     {{"reason", "reason"}, [](const RejectedGpu& x) { return std::string(name(x.outcome)); }},
+                                     {{"excess", "excess"}, [](const RejectedGpu& x) { return x.excess > 0 ? Cell(x.excess) : Cell(); }},
+                                     {{"nearest", "nearest deployment"}, [](const RejectedGpu& x) { return text_cell(x.nearest); }}};
+    return as_json(table_of({}, n.answer.rejected, fields));
+}
+
+nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d) {
+    if (!d) return nullptr;
+    nlohmann::ordered_json document{{"gpu", n.contestants[d->gpu].gpu->profile.id}};
+    document.update(json_of(*d, deployment_fields(n)));
+    return document;
 }
 
 nlohmann::ordered_json rows_json(const NamedRecommendation& n) {
@@ -151,26 +165,13 @@ nlohmann::ordered_json rows_json(const NamedRecommendation& n) {
     return rows;
 }
 
-nlohmann::ordered_json rejected_json(const NamedRecommendation& n) {
-    auto rejected = nlohmann::ordered_json::array();
-    for (const RejectedGpu& gpu : n.answer.rejected) {
-        const auto excess = gpu.excess > 0 ? nlohmann::ordered_json(gpu.excess) : nlohmann::ordered_json();
-        const auto nearest = gpu.nearest.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(gpu.nearest);
-        rejected.push_back({{"gpu", n.contestants[gpu.gpu].gpu->profile.id},
-                            {"reason", std::string(name(gpu.outcome))},
-                            {"excess", excess},
-                            {"nearest", nearest}});
-    }
-    return rejected;
-}
-
 nlohmann::ordered_json document_of(const NamedRecommendation& n) {
-    const Run& run = n.request.run;
     nlohmann::ordered_json d{{"model", n.model_id}, {"currency", "USD"}, {"date", to_string(n.today)}};
     d["objective"] = objective_json(n.request);
     d["load"] = load_json(n);
-    d["prompt_tokens"] = run.prompt_tokens > 0 ? nlohmann::ordered_json(run.prompt_tokens) : nlohmann::ordered_json();
-    d["output_tokens"] = n.answer.output_tokens > 0 ? nlohmann::ordered_json(n.answer.output_tokens) : nlohmann::ordered_json();
+    const auto above_zero = [](std::int64_t count) { return count > 0 ? nlohmann::ordered_json(count) : nlohmann::ordered_json(); };
+    d["prompt_tokens"] = above_zero(n.request.run.prompt_tokens);
+    d["output_tokens"] = above_zero(n.answer.output_tokens);
     d["execution"] = std::string(name(n.request.run.execution));
     d["allow_quantization"] = n.request.allow_quantization;
     d["grid"] = recommendation_grid_text(n.request, is_simulated(n));
@@ -194,17 +195,15 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
 /// What the answer rests on: its simulation, prices, the search.
 std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     std::vector<std::string> lines = rejected_lines(n);
-    if (!lines.empty()) lines.insert(lines.begin(), "Rejected GPUs by their nearest deployment");
-    if (!lines.empty()) lines.emplace_back();
-    if (!n.check.empty()) lines.push_back("check: " + n.check);
-    if (!is_simulated(n)) lines.push_back("not simulated: " + n.answer.load.why_not);
+    if (!n.check.empty()) lines.push_back("Check the first row with: " + n.check);
+    if (!is_simulated(n)) lines.push_back(fmt::format("No serving load was simulated: {}.", n.answer.load.why_not));
     for (const Confidence c : confidences) {
         if (const auto& best = n.answer.cheapest(c); best && best->cost) {
             std::string text = "price: " + price_text(n, *best);
             if (lines.empty() || lines.back() != text) lines.push_back(std::move(text));
         }
     }
-    lines.push_back("searched: " + recommendation_grid_text(n.request, is_simulated(n)));
+    lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
     for (const auto& text : assumptions(n)) lines.push_back("assumption: " + text);
     for (const auto& text : n.notes) lines.push_back("note: " + text);
     for (const std::size_t i : gpus_of_answers(n)) {
@@ -214,25 +213,20 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     return lines;
 }
 
-std::string title_of(const NamedRecommendation& n) {
-    const std::size_t shown = shown_rows(n).size(), all = n.answer.rows.size();
-    std::string text = n.request.all_settings ? "Every way of running, cheapest first" : "Cheapest deployment of each GPU";
-    if (shown < all) text += fmt::format(", {} of {} (`top`)", shown, all);
-    return text + fmt::format("; ranked by `confidence` {}", name(n.request.confidence)) +
-           (n.answer.output_tokens > 0 ? "; times in ms" : "");
-}
-
 }  // namespace
 
 Report recommendation_report(const NamedRecommendation& n) {
     Report report;
     report.document = document_of(n);
-    report.before = headlines(n);
-    report.csv = csv_rows_of(n);
-    if (Table rows = text_rows_of(n); !rows.rows.empty()) {
-        rows.title = title_of(n);
-        report.tables.push_back(std::move(rows));
-        if (Table rents = rent_rows_of(n); !rents.rows.empty()) report.tables.push_back(std::move(rents));
+    report.facts = answer_facts(n);
+    report.csv = deployment_table(n);
+    if (!report.csv.rows.empty()) {
+        report.tables.push_back(report.csv);
+        std::string& title = report.tables.front().title;
+        const std::size_t all = n.answer.rows.size();
+        if (n.top < all) title += fmt::format(", {} of {} (`top`)", n.top, all);
+        title += fmt::format(", ranked by `confidence` {}", name(n.request.confidence));
+        if (Table rents = rent_table(n); !rents.rows.empty()) report.tables.push_back(std::move(rents));
     }
     report.after = closing_lines(n);
     return report;

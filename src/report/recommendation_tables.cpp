@@ -5,146 +5,93 @@
 #include <algorithm>
 
 #include "report/cost_figures.hpp"
+#include "report/field_parts.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// A cell with its column.
-struct DeploymentFigure {
-    Column column;
-    Cell cell;
-};
-
-Cell milliseconds(const std::optional<Seconds>& time) {
-    return time ? Cell(time->in(ms)) : Cell();
-}
-
-Cell count_if(bool known, std::int64_t count) {
-    return known ? Cell(count) : Cell();
-}
+constexpr const char *undated_price = "UNDATED", *old_price = " OLDER THAN A YEAR";
 
 /// "P99 TTFT with 1 copy".
 std::string shortfall_text(const Deployment& d) {
     if (!d.shortfall) return {};
     const std::string copies = fmt::format("{} {}", d.shortfall->copies, d.shortfall->copies == 1 ? "copy" : "copies");
-    if (!d.shortfall->misses) return copies + " cannot sustain the rate";
-    return fmt::format("{} {}", copies, in_words(*d.shortfall->misses));
+    return fmt::format("{} {}", copies, d.shortfall->misses ? in_words(*d.shortfall->misses) : "cannot sustain the rate");
 }
 
-/// `d` is any deployment where there is none: `known` empties the cells.
-std::vector<DeploymentFigure> deployment_figures(const NamedRecommendation& n, const Deployment& d, bool known) {
-    const std::int64_t tokens = n.answer.output_tokens;
-    const auto dollars = [&](double items) { return known && d.cost && items > 0 ? Cell(items * d.cost->per_item.in(usd)) : Cell(); };
-    const auto time = [&](const std::optional<Seconds>& t) { return known ? milliseconds(t) : Cell(); };
-    const std::string shortfall = shortfall_text(d);
-    return {{{"gpus", ""}, count_if(known, d.parallel.gpus())},
-            {{"tensor_parallel", ""}, count_if(known, d.parallel.tensor)},
-            {{"pipeline_parallel", ""}, count_if(known, d.parallel.pipeline)},
-            {{"data_parallel", ""}, count_if(known, d.parallel.data)},
-            {{"precision", ""}, known ? Cell(std::string(name(d.precision))) : Cell()},
-            {{"weights", ""}, known ? Cell(name(d.weights)) : Cell()},
-            {{"batch", ""}, count_if(known, d.batch)},
-            {{"ttft_ms", ""}, time(d.ttft)},
-            {{"tpot_ms", ""}, time(d.tpot)},
-            {{"latency_ms", ""}, time(d.latency)},
-            {{"capacity_per_s", ""}, known ? Cell(d.capacity.in(1 / s)) : Cell()},
-            {{"usd_per_hour", ""}, known && d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()},
-            {{"instance", ""}, known && d.cost && d.cost->instance ? Cell(instance_name(*d.cost->instance)) : Cell()},
-            {{"instances", ""}, count_if(known && d.cost && d.cost->instance, d.cost ? d.cost->instances : 0)},
-            {{"listed_instance", ""}, known && d.cost ? Cell(d.cost->listed) : Cell()},
-            {{"usd_per_million_output_tokens", ""}, dollars(tokens > 0 ? million / static_cast<double>(tokens) : 0)},
-            {{"usd_per_1000_items", ""}, dollars(thousand)},
-            {{"simulated_requests", ""}, count_if(known && d.requests > 0, d.requests)},
-            {{"one_copy_less", ""}, known && !shortfall.empty() ? Cell(shortfall) : Cell()}};
+/// What `value` makes of the cost of a deployment that has one.
+auto if_priced(auto value) {
+    return [value](const Deployment& d) { return d.cost ? Cell(value(*d.cost)) : Cell(); };
+}
+/// Of its instance, where one is rented.
+auto if_rented(auto value) {
+    return if_priced([value](const DeploymentCost& c) { return c.instance ? Cell(value(c)) : Cell(); });
+}
+auto dollars_of(double items) {
+    return if_priced([items](const DeploymentCost& c) { return items > 0 ? Cell(items * c.per_item.in(usd)) : Cell(); });
+}
+auto milliseconds(std::optional<Seconds> Deployment::*time) {
+    return [time](const Deployment& d) { return cell_in(d.*time, ms); };
 }
 
-const GpuProfile& profile_of(const NamedRecommendation& n, const RecommendedRow& row) {
-    return n.contestants[row.at(n.request.confidence)->gpu].gpu->profile;
-}
-
-/// Limits on sequences matter to read where one is not the default.
-bool limits_differ(const NamedRecommendation& n, const std::vector<RecommendedRow>& rows) {
-    const std::int64_t usual = SchedulerOptions{}.max_sequences;
-    return !is_simulated(n) ||
-           std::any_of(rows.begin(), rows.end(), [&](const RecommendedRow& row) { return row.at(n.request.confidence)->batch != usual; });
-}
-
-/// How the table shows one deployment; `prefix` stands before the first heading.
-struct TextColumns {
-    bool formats = false, limits = false, times = true, has_tokens = true;
-    std::string prefix;
+/// A row as it is ranked.
+struct RankedRow {
+    std::int64_t rank = 0;
+    std::string gpu;
+    RecommendedRow row;
 };
 
-void add_text(std::vector<DeploymentFigure>& row, const NamedRecommendation& n, const std::optional<Deployment>& known,
-              const TextColumns& show) {
-    const Deployment d = known.value_or(Deployment{});
-    const auto text = [&known](std::string value) { return known ? Cell(std::move(value)) : Cell(); };
-    const std::string percentile = is_simulated(n) ? "P99 " : "";
-    row.push_back({{"gpus", show.prefix + "GPUs"}, count_if(known.has_value(), d.parallel.gpus())});
-    row.push_back({{"copies", "copies"}, text(copies_text(d))});
-    if (show.formats) row.push_back({{"format", "format"}, text(format_text(d))});
-    if (show.limits) row.push_back({{"batch", is_simulated(n) ? "max seqs" : "batch"}, count_if(known.has_value(), d.batch)});
-    if (show.times && show.has_tokens) {
-        row.push_back({{"ttft_ms", percentile + "TTFT"}, milliseconds(d.ttft)});
-        row.push_back({{"tpot_ms", percentile + "TPOT"}, milliseconds(d.tpot)});
+std::vector<RankedRow> ranked_rows(const NamedRecommendation& n) {
+    std::vector<RankedRow> rows;
+    for (RecommendedRow& row : shown_rows(n)) {
+        const std::string& gpu = n.contestants[row.at(n.request.confidence)->gpu].gpu->profile.id;
+        rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, gpu, std::move(row)});
     }
-    if (show.times && (!show.has_tokens || n.request.objective.latency))
-        row.push_back({{"latency_ms", percentile + (show.has_tokens ? "latency" : "latency ms")}, milliseconds(d.latency)});
-    if (show.times && !n.request.rate) {
-        const double items = show.has_tokens ? million / static_cast<double>(n.answer.output_tokens) : thousand;
-        row.push_back(
-            {{"usd_per_many", show.has_tokens ? "USD/M tokens" : "USD/1000"}, d.cost ? Cell(items * d.cost->per_item.in(usd)) : Cell()});
-    }
-    row.push_back({{"usd_per_hour", "USD/h"}, d.cost ? Cell(d.cost->rate.in(1 * usd / hour)) : Cell()});
+    return rows;
 }
 
-/// Rents of the rows, numbered as they are.
-void add_rent(Table& table, Date today, std::int64_t rank, const std::string& which, const std::optional<Deployment>& d) {
-    if (!d || !d->cost) return;
-    const DeploymentCost& cost = *d->cost;
-    const bool known = cost.instance.has_value();
-    const auto text = [known](const std::string& value) { return known ? Cell(value) : Cell(); };
-    table.rows.push_back({rank, which, known ? Cell(cost.instances) : Cell(),
-                          known         ? Cell(instance_name(*cost.instance))
-                          : cost.listed ? Cell(std::string("given price"))
-                                        : Cell(std::string("no listed instance")),
-                          known && !cost.instance->any_number ? Cell(cost.instance->gpus) : Cell(),
-                          known && cost.instance->provider_kind ? text(std::string(name(*cost.instance->provider_kind))) : Cell(),
-                          known ? text(price_date(*cost.instance, today)) : Cell()});
+/// The columns of the confidence that ranks, or the few of the other one that text shows.
+Fields<RankedRow> fields_at(const NamedRecommendation& n, Confidence c) {
+    Fields<Deployment> fields = deployment_fields(n);
+    if (c != n.request.confidence) {
+        for (auto& [column, cell] : fields) {
+            const bool shown = column.key == "gpus" || column.key == "usd_per_hour";
+            column.show = shown ? Show::usual : Show::data;
+            column.title = fmt::format("{}: {}", name(c), column.title);
+        }
+    }
+    return part_fields<RankedRow>(
+        c == Confidence::upper ? "upper_" : "", [c](const RankedRow& r) -> const auto& { return r.row.at(c); }, fields);
+}
+
+/// Rent of a row at one confidence, or at both.
+struct RentedAs {
+    std::int64_t rank = 0;
+    std::string at;
+    Deployment deployment;
+};
+
+Tone tone_of_price_date(const Cell& cell) {
+    const auto* date = std::get_if<std::string>(&cell);
+    return date != nullptr && (*date == undated_price || date->ends_with(old_price)) ? Tone::warning : Tone::plain;
+}
+
+Fields<Deployment> rented_fields(Date today) {
+    return {{{"instances", "count"}, if_rented([](const DeploymentCost& c) { return c.instances; })},
+            {{"instance", "instance", 4, Show::always, true}, if_priced([](const DeploymentCost& c) {
+                 return c.instance ? instance_name(*c.instance) : std::string(c.listed ? "given price" : "no listed instance");
+             })},
+            {{"gpus", "GPUs each"},
+             if_rented([](const DeploymentCost& c) { return c.instance->any_number ? Cell() : Cell(c.instance->gpus); })},
+            {{"provider_kind", "provider"}, if_rented([](const DeploymentCost& c) {
+                 return cell_if(c.instance->provider_kind, [](ProviderKind kind) { return std::string(name(kind)); });
+             })},
+            {{"date", "price of", 4, Show::always, true, tone_of_price_date},
+             if_rented([today](const DeploymentCost& c) { return price_date(*c.instance, today); })}};
 }
 
 }  // namespace
-
-std::string instance_name(const Instance& instance) {
-    return instance.provider + (instance.provider.empty() || instance.name.empty() ? "" : " ") + instance.name;
-}
-
-std::string price_date(const Instance& instance, Date today) {
-    const auto date = parse_date(instance.date);
-    if (!date) return "UNDATED";
-    return instance.date + (days_between(*date, today) > old_price_days ? " OLDER THAN A YEAR" : "");
-}
-
-Table rent_rows_of(const NamedRecommendation& n) {
-    Table table{.title = "Rented as", .columns = {}, .rows = {}};
-    table.columns = {{"rank", "rank"},         {"for", "for"},        {"instances", "count"},
-                     {"instance", "instance"}, {"gpus", "GPUs each"}, {"provider_kind", "provider"},
-                     {"date", "price of"}};
-    std::int64_t rank = 0;
-    for (const RecommendedRow& row : shown_rows(n)) {
-        ++rank;
-        const auto rents = table.rows.size();
-        for (const Confidence c : confidences) add_rent(table, n.today, rank, std::string(name(c)), row.at(c));
-        // One line where both rent the same.
-        if (table.rows.size() != rents + 2) continue;
-        auto &first = table.rows[rents], &second = table.rows[rents + 1];
-        if (!std::equal(first.begin() + 2, first.end(), second.begin() + 2)) continue;
-        first[1] = std::string("both");
-        table.rows.pop_back();
-    }
-    return table;
-}
 
 bool is_simulated(const NamedRecommendation& n) {
     return n.answer.load.why_not.empty();
@@ -162,71 +109,68 @@ std::string copies_text(const Deployment& d) {
     return d.parallel.data > 1 ? fmt::format("{} x {}", d.parallel.data, one) : one;
 }
 
-std::string format_text(const Deployment& d) {
-    const std::string weights = name(d.weights);
-    return weights.empty() || weights == name(d.precision) ? std::string(name(d.precision))
-                                                           : fmt::format("{}, {} weights", name(d.precision), weights);
+std::string instance_name(const Instance& instance) {
+    return instance.provider + (instance.provider.empty() || instance.name.empty() ? "" : " ") + instance.name;
 }
 
-nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d) {
-    if (!d) return nullptr;
-    Table one;
-    one.columns = {{"gpu", ""}};
-    one.rows = {{n.contestants[d->gpu].gpu->profile.id}};
-    for (const DeploymentFigure& figure : deployment_figures(n, *d, true)) {
-        one.columns.push_back(figure.column);
-        one.rows.front().push_back(figure.cell);
+std::string price_date(const Instance& instance, Date today) {
+    const auto date = parse_date(instance.date);
+    if (!date) return undated_price;
+    return instance.date + (days_between(*date, today) > old_price_days ? old_price : "");
+}
+
+Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
+    const bool simulated = is_simulated(n), text = n.answer.output_tokens > 0;
+    const std::string percentile = simulated ? fmt::format("P{} ", load_percentile) : "";
+    const Show format = n.request.allow_quantization ? Show::setting : Show::wide;
+    const Show item_cost = n.request.rate ? Show::wide : Show::always;  // at a rate it follows from the rent
+    const auto degree = [](std::int64_t Parallelism::*ways) { return [ways](const Deployment& d) { return d.parallel.*ways; }; };
+    return {
+        {{"gpus", "GPUs", 4, Show::always}, [](const Deployment& d) { return d.parallel.gpus(); }},
+        {{"tensor_parallel", "tp", 4, Show::setting}, degree(&Parallelism::tensor)},
+        {{"pipeline_parallel", "pp", 4, Show::setting}, degree(&Parallelism::pipeline)},
+        {{"data_parallel", "copies", 4, Show::usual}, degree(&Parallelism::data)},
+        {{"precision", "precision", 4, format}, [](const Deployment& d) { return std::string(name(d.precision)); }},
+        {{"weights", "weights", 4, format}, [](const Deployment& d) { return std::string(name(d.weights)); }},
+        {{"batch", simulated ? "max seqs" : "batch", 4, Show::setting}, [](const Deployment& d) { return d.batch; }},
+        {{"ttft_ms", percentile + "TTFT ms", 4, Show::always}, milliseconds(&Deployment::ttft)},
+        {{"tpot_ms", percentile + "TPOT ms", 4, Show::always}, milliseconds(&Deployment::tpot)},
+        {{"latency_ms", percentile + "latency ms", 4, text && !n.request.objective.latency ? Show::wide : Show::always},
+         milliseconds(&Deployment::latency)},
+        {{"capacity_per_s", text ? "max req/s" : "max items/s", 4, Show::wide}, [](const Deployment& d) { return d.capacity.in(1 / s); }},
+        {{"usd_per_hour", "USD/h", 4, Show::always}, if_priced([](const DeploymentCost& c) { return c.rate.in(usd_per_hour); })},
+        {{"instance", "instance", 4, Show::data}, if_rented([](const DeploymentCost& c) { return instance_name(*c.instance); })},
+        {{"instances", "instances", 4, Show::data}, if_rented([](const DeploymentCost& c) { return c.instances; })},
+        {{"listed_instance", "instance listed", 4, Show::data}, if_priced([](const DeploymentCost& c) { return c.listed; })},
+        {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
+         dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
+        {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)},
+        {{"simulated_requests", "simulated requests", 4, Show::data},
+         [](const Deployment& d) { return d.requests > 0 ? Cell(d.requests) : Cell(); }},
+        {{"one_copy_less", "with one copy less", 4, Show::wide, true}, [](const Deployment& d) { return text_cell(shortfall_text(d)); }}};
+}
+
+Table deployment_table(const NamedRecommendation& n) {
+    const Confidence first = n.request.confidence, second = first == Confidence::expected ? Confidence::upper : Confidence::expected;
+    const Fields<RankedRow> fields{{{"rank", "rank", 4, Show::always}, &RankedRow::rank},
+                                   {{"gpu", "GPU", 4, Show::always}, &RankedRow::gpu}};
+    return table_of(n.request.all_settings ? "All deployments, cheapest first" : "Cheapest deployment of each GPU", ranked_rows(n),
+                    fields + fields_at(n, first) + fields_at(n, second));
+}
+
+Table rent_table(const NamedRecommendation& n) {
+    const Fields<Deployment> rented = rented_fields(n.today);
+    std::vector<RentedAs> rents;
+    for (const RankedRow& r : ranked_rows(n)) {
+        const auto &expected = r.row.expected, &upper = r.row.upper;
+        const bool same = expected && upper && cells_of(*expected, rented) == cells_of(*upper, rented);
+        if (expected && expected->cost) rents.push_back({r.rank, same ? "both" : "expected", *expected});
+        if (upper && upper->cost && !same) rents.push_back({r.rank, "upper", *upper});
     }
-    return as_json(one).front();
-}
-
-Table csv_rows_of(const NamedRecommendation& n) {
-    Table table;
-    std::int64_t rank = 0;
-    const auto add = [&](const RecommendedRow& row, const std::string& gpu) {
-        std::vector<DeploymentFigure> all{{{"rank", ""}, ++rank}, {{"gpu", ""}, gpu}};
-        for (DeploymentFigure& f : deployment_figures(n, row.expected.value_or(Deployment{}), row.expected.has_value()))
-            all.push_back(std::move(f));
-        for (DeploymentFigure& f : deployment_figures(n, row.upper.value_or(Deployment{}), row.upper.has_value())) {
-            f.column.key = "upper_" + f.column.key;
-            all.push_back(std::move(f));
-        }
-        table.columns.clear();
-        table.rows.emplace_back();
-        for (DeploymentFigure& f : all) {
-            table.columns.push_back(f.column);
-            table.rows.back().push_back(std::move(f.cell));
-        }
-    };
-    for (const RecommendedRow& row : shown_rows(n)) add(row, profile_of(n, row).id);
-    if (!table.rows.empty()) return table;
-    add({}, "");
-    table.rows.clear();  // the columns alone
-    return table;
-}
-
-Table text_rows_of(const NamedRecommendation& n) {
-    const std::vector<RecommendedRow> rows = shown_rows(n);
-    const bool upper_ranks = n.request.confidence == Confidence::upper;
-    TextColumns first{.formats = n.request.allow_quantization, .limits = limits_differ(n, rows), .prefix = {}};
-    first.has_tokens = n.answer.output_tokens > 0;
-    TextColumns second = first;
-    second.times = second.formats = second.limits = false;
-    second.prefix = upper_ranks ? "expected: " : "upper: ";
-    Table table;
-    std::int64_t rank = 0;
-    for (const RecommendedRow& row : rows) {
-        std::vector<DeploymentFigure> all{{{"rank", "rank"}, ++rank}, {{"gpu", "GPU"}, profile_of(n, row).id}};
-        add_text(all, n, row.at(n.request.confidence), first);
-        add_text(all, n, upper_ranks ? row.expected : row.upper, second);
-        table.columns.clear();
-        table.rows.emplace_back();
-        for (DeploymentFigure& f : all) {
-            table.columns.push_back(f.column);
-            table.rows.back().push_back(std::move(f.cell));
-        }
-    }
-    return table;
+    const Fields<RentedAs> fields{{{"rank", "rank", 4, Show::always}, &RentedAs::rank}, {{"for", "for", 4, Show::always}, &RentedAs::at}};
+    return table_of("Rented as", rents,
+                    fields + part_fields<RentedAs>(
+                                 "", [](const RentedAs& r) { return std::optional(r.deployment); }, rented));
 }
 
 }  // namespace roofcast

@@ -71,7 +71,8 @@ TEST_CASE("owning is set against renting with every assumption stated") {
     CHECK(document["assumptions"]["electricity_usd_per_kwh"] == 0.1);
     CHECK(document["currency"] == "USD");
     const std::string text = roofcast::test::roofcast("cost --date 2026-11-21 " + arguments).output;
-    for (const char* part : {"US dollars", "2026-11-21", "utilization 1", "0.1 USD/kWh (given", "PUE 1 (given", "0 W of host"}) {
+    for (const char* part :
+         {"US dollars", "2026-11-21", "work in 100 % of the paid hours", "0.1 USD/kWh (given", "PUE of 1 (given", "draws 0 W"}) {
         CAPTURE(part);
         CHECK(contains(text, part));
     }

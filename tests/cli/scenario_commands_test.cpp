@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "report/text_table.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
@@ -74,7 +77,7 @@ TEST_CASE("scenario: settings that never change stand above the table of a sweep
     const std::string text = printed("sweep --gpu t4 --model resnet50 --batch 1,2 --precision fp16,fp8");
     CHECK(contains(text, "in every row:"));
     CHECK(contains(text, "execution cuda_graph"));
-    CHECK(contains(text, "cannot run because"));
+    CHECK(contains(text, "why not"));
 }
 
 TEST_CASE("scenario: what no point of a sweep could use is refused") {
@@ -101,4 +104,30 @@ TEST_CASE("scenario: a pipeline is shown in all formats, alone and against anoth
     CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 6 + 6);
     CHECK(contains(refused("pipeline " + folder), "directory"));
     CHECK(contains(refused("pipeline nothing.toml"), "nothing.toml"));
+}
+
+TEST_CASE("scenario: what costs, comparisons, recommendations and pipelines answer fits 80 columns") {
+    const std::string gpus = "--gpu a100-sxm4-80gb --gpu rtx-4090 --gpu t4 --model llama-3.1-8b --date 2026-11-21",
+                      folder = (roofcast::test::source_dir() / "docs" / "examples").string();
+    const std::pair<std::string, std::vector<std::string>> commands[] = {
+        {"cost --batch 4 --precision fp16 " + gpus, {"USD/h", "80% low", "fits", "J/output", "TCO", "ROI %"}},
+        {"compare --policy all " + gpus, {"speed-up", "items/min", "why not", "items/USD"}},
+        {"recommend --slo ttft=500ms,tpot=40ms --rate 5/s " + gpus, {"P99", "USD/h", "upper:", "Rented as"}},
+        {"pipeline " + folder + "/retrieval-batched.toml --against " + folder + "/retrieval.toml",
+         {"latency", "max req/s", "80% low", "fits"}}};
+    for (const auto& [command, headings] : commands) {
+        CAPTURE(command);
+        setenv("COLUMNS", "80", 1);
+        const std::string text = roofcast::test::roofcast(command).output;
+        unsetenv("COLUMNS");
+        for (const std::string& heading : headings) {
+            CAPTURE(heading);
+            CHECK(contains(text, heading));
+        }
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            CAPTURE(line);
+            CHECK(roofcast::text_width(line) <= 80);
+        }
+    }
 }
