@@ -235,7 +235,7 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
         case ConvBlock::positions:
             return builder_.add_positions(x, layer.size);
         case ConvBlock::affine: {
-            constexpr double kernels = 2, numbers = 2;  // a GEMM and a sum
+            constexpr double kernels = 2, numbers = 2;  // a product and a sum
             builder_.wide_pointwise("affine", x, kernels, 2, numbers);
             return x;
         }

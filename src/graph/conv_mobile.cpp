@@ -129,7 +129,7 @@ Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer) {
             b.linear(in.places(), channels, hidden);
         }
         b.activate(wider, Activation::gelu);
-        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, GEMM, scale and shift, sum. Under mixed precision the first two
+        // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum. Under mixed precision the first two
         // read 16 bits, and move together what one kernel in fp32 does.
         constexpr double response_norm_flops = 6;
         const double response_norm_kernels = b.as_stream(wider).wide ? 3 : 4;

@@ -7,7 +7,7 @@ namespace roofcast {
 namespace {
 
 void add_activation(LayerBuilder& b, Count rows, const DecoderLlm& model, Count width) {
-    // The gate's SiLU and the GEMM read both halves; a plain MLP's GELU folds into the GEMM before it.
+    // The gate's SiLU and the product read both halves; a plain MLP's GELU folds into the GEMM before it.
     if (model.gated_mlp) {
         b.elementwise("silu_mul", rows * width, 2, 5, Fusion::chain, 2);
     } else {

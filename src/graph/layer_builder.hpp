@@ -72,7 +72,7 @@ Attention pass_attention(const Run& run, const Lowering& lowering, Precision sto
 
 /// Kernels that an eager framework (PyTorch with Hugging Face layers) launches for what is one operator here.
 namespace eager {
-inline constexpr double rope = 5;               // two GEMMs, negate, concat, add
+inline constexpr double rope = 5;               // two products, negate, concat, add
 inline constexpr double kv_append = 2;          // concatenate keys, concatenate values
 inline constexpr double repeat_kv = 2;          // copies, or views, of keys and values that heads share
 inline constexpr double unfused_attention = 6;  // GEMM, scale, mask, softmax, GEMM, transpose
