@@ -25,6 +25,7 @@ namespace roofcast {
 struct WorkKind {
     std::string_view key;                   ///< "llm_decode": in tables of validated rows, JSON and CSV
     std::string_view title;                 ///< "language models, decode"
+    std::string_view brief;                 ///< "decode": in tables that name engines, too; empty: `title`
     std::string_view group;                 ///< title of the coarser kind that short tables show: "language models"
     std::vector<std::string_view> classes;  ///< starts of the operator classes of fits that belong to it; none: no fit has such rows
 };

@@ -20,7 +20,7 @@ std::string counted(std::int64_t gpus, const std::string& architecture) {
 
 /// Whose rows tell an error, in at most 28 characters.
 std::string whose(const ExpectedError& e) {
-    constexpr std::array<std::string_view, 3> known{"measured", "few rows measured", "never measured"};
+    constexpr std::array<std::string_view, 3> known{"measured", "few rows", "never measured"};
     const std::string gpus = counted(e.gpus, e.architecture);
     switch (e.basis) {
         case AccuracyBasis::cross_validated:
@@ -40,9 +40,13 @@ std::string whose(const ExpectedError& e) {
     return fmt::format("{}, {}", gpus, known[static_cast<std::size_t>(e.fit)]);
 }
 
-/// "served loads: TTFT" of the kinds that engines have, which are short.
 std::string title_of(const ExpectedError& e) {
     return std::string(work_kind(e.work)->title);
+}
+
+std::string brief_title_of(const ExpectedError& e) {
+    const WorkKind* kind = work_kind(e.work);
+    return std::string(kind->brief.empty() ? kind->title : kind->brief);
 }
 
 bool is_whole_model(const ExpectedError& e) {
@@ -72,7 +76,7 @@ Table by_engine(const std::vector<ExpectedError>& errors, const std::string& tit
                  {"from", "from"}},
                 {}};
     for (const ExpectedError& e : errors)
-        table.rows.push_back({e.engine, title_of(e), e.rows, e.mape_percent, optional_cell(e.median_ape_percent), whose(e)});
+        table.rows.push_back({e.engine, brief_title_of(e), e.rows, e.mape_percent, optional_cell(e.median_ape_percent), whose(e)});
     return table;
 }
 

@@ -64,14 +64,17 @@ def places(judged, file, keys, scopes=SCOPES):
 
 
 def served_lines(judged):
-    """Sources apart: a current engine's loads are not blended with those of other versions and other measurers."""
+    """Of the first source that has a GPU's loads of an engine, and for several GPUs together of the first that has the engine: rows of old
+    versions by other measurers are not blended with those of current ones."""
     lines = []
     for source in rows.SERVED:
         of = [r for r in judged[source] if r["work"] and r["gpu"]]
-        seen = {(l["work"], l["engine"]) for l in lines}
-        of = [r for r in of if (r["work"], r["engine"]) not in seen]
-        lines += places(of, rows.SOURCES[source], ["work", "engine"])
-        lines += places([r for r in of if r["models"]], rows.SOURCES[source], ["work", "engine", "models"])
+        for keys in (["work", "engine"], ["work", "engine", "models"]):
+            named = [r for r in of if "models" not in keys or r["models"]]
+            for line_of in places(named, rows.SOURCES[source], keys):
+                whose = ("work", "engine", "models", "gpu", "architecture")
+                if not any(all(l[k] == line_of[k] for k in whose) and l["file"] != line_of["file"] for l in lines):
+                    lines.append(line_of)
     return lines
 
 
