@@ -104,7 +104,7 @@ struct ExpectedAccuracy {
     FittedTo fit = FittedTo::none;
     std::string fit_date;                ///< of that fit, else of that of its architecture; empty: neither
     std::vector<ExpectedError> fits;     ///< by kind: rows that a fit did not see
-    std::vector<ExpectedError> engines;  ///< served loads and memory by engine: rows in no fit
+    std::vector<ExpectedError> engines;  ///< by engine: served loads, memory, and models on GPUs that no fit knows
     std::vector<ExpectedError> models;   ///< of the models asked for, by kind and engine: rows that fits saw; empty without such a question
 };
 ExpectedAccuracy expected_accuracy(const AccuracyQuestion& question, const std::vector<FitSummary>& fits,

@@ -60,6 +60,7 @@ public:
 
     /// nullopt: no fit has rows of that kind.
     [[nodiscard]] std::optional<ExpectedError> error(const WorkKind& kind) const {
+        if (kind.classes.empty()) return std::nullopt;
         const auto of_kind = [&kind](const FitAccuracy& group) { return kind_of_class(group.op) == &kind; };
         const auto of_gpu = [&](const FitAccuracy& group) { return of_kind(group) && group.gpu == question_->gpu; };
         const auto of_others = [&](const FitAccuracy& group) { return of_kind(group) && is_of_its_architecture(group.gpu); };
@@ -214,11 +215,8 @@ ExpectedAccuracy expected_accuracy(const AccuracyQuestion& question, const std::
     for (const WorkKind& kind : work_kinds()) {
         const bool asked = question.work.empty() || std::find(question.work.begin(), question.work.end(), kind.key) != question.work.end();
         if (!asked) continue;
-        if (!kind.classes.empty()) {
-            if (auto error = known.error(kind)) answer.fits.push_back(std::move(*error));
-        } else {
-            for (auto& error : nearest_lines(validated, kind.key, {}, question, answer.fit)) answer.engines.push_back(std::move(error));
-        }
+        if (auto error = known.error(kind)) answer.fits.push_back(std::move(*error));
+        for (auto& error : nearest_lines(validated, kind.key, {}, question, answer.fit)) answer.engines.push_back(std::move(error));
         if (question.models.empty()) continue;
         for (auto& error : nearest_lines(validated, kind.key, question.models, question, answer.fit))
             answer.models.push_back(std::move(error));

@@ -176,8 +176,7 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
             report.csv.rows.back().insert(report.csv.rows.back().end(), row.begin(), row.end());
         }
         if (!of.accuracy.fits.empty()) report.tables.push_back(by_work(of.accuracy.fits, whom + "Error on rows that no fit saw"));
-        if (!of.accuracy.engines.empty())
-            report.tables.push_back(by_engine(of.accuracy.engines, whom + "Served loads and memory by engine: rows that no fit saw"));
+        if (!of.accuracy.engines.empty()) report.tables.push_back(by_engine(of.accuracy.engines, whom + "By engine: rows in no fit"));
         if (!of.accuracy.models.empty())
             report.tables.push_back(by_engine(of.accuracy.models, whom + fmt::format("Models of {}", of.models)));
         if (!of.models.empty() && of.accuracy.models.empty())

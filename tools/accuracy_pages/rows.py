@@ -24,6 +24,7 @@ SOURCES = {
 }
 SERVED = ("loads", "online", "gpustack", "batches")
 
+MEMORY_SOURCES = ("memory", "models")
 SERVED_WORK = {"ttft_ms": "serving_ttft", "tpot_ms": "serving_tpot", "tokens_per_s": "serving_throughput", "latency_ms": "serving_latency"}
 MEMORY_WORK = {"weights_gib": "memory_weights", "kv_cache_gib": "memory_kv_cache", "kv_cache_tokens": "memory_kv_cache",
                "activation_gib": "memory_other", "graphs_gib": "memory_other", "memory_gb": "memory_peak"}

@@ -80,8 +80,8 @@ def served_lines(judged):
 
 def memory_lines(judged):
     lines = []
-    for source in ("memory", "models"):
-        of = [r for r in judged[source] if r["work"].startswith("memory_") and r["measured"]]
+    for source in rows.MEMORY_SOURCES:
+        of = [r for r in judged[source] if r["metric"] in rows.MEMORY_WORK and r["measured"]]
         lines += [line(g, rows.SOURCES[source], work=k[0], engine=k[1]) for k, g in grouped(of, "work", "engine").items()]
         named = [r for r in of if r["models"]]
         lines += [line(g, rows.SOURCES[source], work=k[0], engine=k[1], models=k[2])
@@ -90,8 +90,9 @@ def memory_lines(judged):
 
 
 def model_lines(judged):
-    of = [r for r in judged["models"] if r["models"] and not r["work"].startswith("memory_")]
-    return places(of, rows.SOURCES["models"], ["work", "engine", "models"], (SCOPES[0], SCOPES[2]))
+    of = [r for r in judged["models"] if r["models"] and not r["metric"] in rows.MEMORY_WORK]
+    lines = places(of, rows.SOURCES["models"], ["work", "engine", "models"], (SCOPES[0], SCOPES[2]))
+    return lines + places([r for r in of if r["fit"] == "none"], rows.SOURCES["models"], ["work", "engine"], SCOPES[:1])
 
 
 def all_tables(program, judged):
