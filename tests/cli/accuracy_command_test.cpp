@@ -60,6 +60,20 @@ TEST_CASE("accuracy of a GPU never measured is that of others left out of their 
     CHECK(contains(printed("accuracy --gpu rtx-4080"), "never measured"));
 }
 
+TEST_CASE("accuracy of a GPU that is in no fit has the rows that were measured on it") {
+    const json gpu = answer("--gpu m3-max");
+    CHECK(gpu["fit"] == "none");
+    CHECK(gpu["fit_date"].is_null());
+    bool found = false;
+    for (const json& error : gpu["errors"]) {
+        if (error["work"] != "llm_decode" || error["engine"].get<std::string>().empty()) continue;
+        found = true;
+        CHECK(error["of_gpu"] == "m3-max");
+        CHECK(error["basis"] == "unseen");
+    }
+    CHECK(found);
+}
+
 TEST_CASE("accuracy of served loads keeps engines, TTFT and TPOT apart") {
     const json gpu = answer("--gpu h200 --model deepseek-v3 --software sglang");
     std::set<std::string> works;

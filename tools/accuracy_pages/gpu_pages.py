@@ -35,9 +35,10 @@ def status(answer):
         return f"Measured. Predictions use its own fit of {answer['fit_date']}."
     if answer["fit"] == "architecture":
         return f"A few rows of it were measured. Predictions use the {architecture} fit of {answer['fit_date']}."
+    known = "Measured rows of it are in no fit." if any(e["of_gpu"] for e in answer["errors"]) else "Never measured."
     if answer["fit_date"]:
-        return f"Never measured. Predictions use the {architecture} fit of {answer['fit_date']}."
-    return "Never measured, and neither was another GPU of its architecture."
+        return f"{known} Predictions use the {architecture} fit of {answer['fit_date']}."
+    return f"{known} No other GPU of its architecture is in a fit."
 
 
 def sentence(error):
