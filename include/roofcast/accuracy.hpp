@@ -102,6 +102,7 @@ struct AccuracyQuestion {
 /// What is known of a GPU's accuracy.
 struct ExpectedAccuracy {
     FittedTo fit = FittedTo::none;
+    bool has_unseen_rows = false;        ///< rows of it were judged that are in no fit
     std::string fit_date;                ///< of that fit, else of that of its architecture; empty: neither
     std::vector<ExpectedError> fits;     ///< by kind: rows that a fit did not see
     std::vector<ExpectedError> engines;  ///< by engine: served loads, memory, and models on GPUs that no fit knows

@@ -210,6 +210,8 @@ ExpectedAccuracy expected_accuracy(const AccuracyQuestion& question, const std::
     const FitsFor known(question, fits);
     ExpectedAccuracy answer;
     answer.fit = fitted_to(question.gpu, fits);
+    answer.has_unseen_rows =
+        std::any_of(validated.begin(), validated.end(), [&](const ValidatedAccuracy& line) { return line.gpu == question.gpu; });
     const FitSummary* used = known.own() != nullptr ? known.own() : known.architecture();
     if (used != nullptr) answer.fit_date = used->date;
     for (const WorkKind& kind : work_kinds()) {

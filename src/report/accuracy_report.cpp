@@ -122,9 +122,7 @@ std::string first_line(const NamedAccuracy& of) {
     if (of.accuracy.fit == FittedTo::own) return fmt::format("{}: measured, fit of {}.", who, date);
     if (of.accuracy.fit == FittedTo::architecture)
         return fmt::format("{}: few rows measured, in the {} fit of {}.", who, of.architecture, date);
-    const auto& engines = of.accuracy.engines;
-    const bool has_rows = std::any_of(engines.begin(), engines.end(), [&](const ExpectedError& e) { return e.gpu == of.gpu; });
-    const std::string_view known = has_rows ? "measured rows are in no fit" : "never measured";
+    const std::string_view known = of.accuracy.has_unseen_rows ? "measured rows are in no fit" : "never measured";
     if (date.empty()) return fmt::format("{}: {}. No {} GPU is in a fit.", who, known, of.architecture);
     return fmt::format("{}: {}, {} fit of {}.", who, known, of.architecture, date);
 }

@@ -64,6 +64,7 @@ TEST_CASE("accuracy of a GPU that is in no fit has the rows that were measured o
     const json gpu = answer("--gpu m3-max");
     CHECK(gpu["fit"] == "none");
     CHECK(gpu["fit_date"].is_null());
+    CHECK(contains(printed("accuracy --gpu m3-max --model resnet50"), "measured rows are in no fit"));
     bool found = false;
     for (const json& error : gpu["errors"]) {
         if (error["work"] != "llm_decode" || error["engine"].get<std::string>().empty()) continue;
