@@ -34,11 +34,11 @@ const std::vector<WorkKind>& work_kinds() {
         {"serving_ttft", "TTFT", "", served, {}},
         {"serving_tpot", "TPOT", "", served, {}},
         {"serving_throughput", "throughput", "", served, {}},
-        {"serving_latency", "latency of a batch", "batch latency", served, {}},
+        {"serving_latency", "latency of a batch", "latency", served, {}},
         {"memory_weights", "memory of weights", "weights", memory, {}},
         {"memory_kv_cache", "memory of the KV cache", "KV cache", memory, {}},
         {"memory_other", "activations, CUDA graphs", "activations", memory, {}},
-        {"memory_peak", "peak memory of a run", "peak of a run", memory, {}}};
+        {"memory_peak", "peak memory of a run", "peak memory", memory, {}}};
     return all;
 }
 

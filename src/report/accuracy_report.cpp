@@ -116,15 +116,14 @@ Table all_errors(const NamedAccuracy& of) {
     return table;
 }
 
-std::string first_line(const NamedAccuracy& of) {
-    const std::string who = fmt::format("{} ({})", of.name, of.gpu);
+/// How far fits know the GPU.
+std::string status(const NamedAccuracy& of) {
     const std::string& date = of.accuracy.fit_date;
-    if (of.accuracy.fit == FittedTo::own) return fmt::format("{}: measured, fit of {}.", who, date);
-    if (of.accuracy.fit == FittedTo::architecture)
-        return fmt::format("{}: few rows measured, in the {} fit of {}.", who, of.architecture, date);
-    const std::string_view known = of.accuracy.has_unseen_rows ? "measured rows are in no fit" : "never measured";
-    if (date.empty()) return fmt::format("{}: {}. No {} GPU is in a fit.", who, known, of.architecture);
-    return fmt::format("{}: {}, {} fit of {}.", who, known, of.architecture, date);
+    if (of.accuracy.fit == FittedTo::own) return fmt::format("Measured, fit of {}.", date);
+    if (of.accuracy.fit == FittedTo::architecture) return fmt::format("Few rows measured, in the {} fit of {}.", of.architecture, date);
+    const std::string_view known = of.accuracy.has_unseen_rows ? "Measured rows are in no fit." : "Never measured.";
+    if (date.empty()) return fmt::format("{} No {} GPU is in a fit.", known, of.architecture);
+    return fmt::format("{} Predictions use the {} fit of {}.", known, of.architecture, date);
 }
 
 bool has_basis(const std::vector<NamedAccuracy>& gpus, std::initializer_list<AccuracyBasis> wanted) {
@@ -171,7 +170,8 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
     for (const NamedAccuracy& of : gpus) {
         const std::string whom = gpus.size() == 1 ? "" : of.gpu + ": ";
         report.document["accuracy"].push_back(as_object(of));
-        report.before.push_back(first_line(of));
+        report.before.push_back(fmt::format("{} ({})", of.name, of.gpu));
+        report.before.push_back(status(of));
         for (const auto& row : all_errors(of).rows) {
             report.csv.rows.push_back({of.gpu});
             report.csv.rows.back().insert(report.csv.rows.back().end(), row.begin(), row.end());

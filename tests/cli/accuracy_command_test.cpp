@@ -53,14 +53,14 @@ TEST_CASE("accuracy of a GPU never measured is that of others left out of their 
     const json vision = of_work(gpu, "vision");
     CHECK(vision["basis"] == "architecture_left_out");
     CHECK(vision["of_architecture"] == "ada");
-    CHECK(contains(printed("accuracy --gpu rtx-4080"), "never measured"));
+    CHECK(contains(printed("accuracy --gpu rtx-4080"), "Never measured. Predictions use the ada fit of"));
 }
 
 TEST_CASE("accuracy of a GPU that is in no fit has the rows that were measured on it") {
     const json gpu = answer("--gpu m3-max");
     CHECK(gpu["fit"] == "none");
     CHECK(gpu["fit_date"].is_null());
-    CHECK(contains(printed("accuracy --gpu m3-max --model resnet50"), "measured rows are in no fit"));
+    CHECK(contains(printed("accuracy --gpu m3-max --model resnet50"), "Measured rows are in no fit"));
     bool found = false;
     for (const json& error : gpu["errors"]) {
         if (error["work"] != "llm_decode" || error["engine"].get<std::string>().empty()) continue;
