@@ -28,7 +28,7 @@ def noise_floor(judged):
     spreads = repeated(judged["kernels"] + judged["models"])
     return (f"- **Noise floor**: {len(spreads):,} rows were measured several times. Half the spread between repeats is "
             f"{percent(percentile(spreads, 0.5))} % in the median and {percent(percentile(spreads, 0.9))} % at P90. "
-            "No prediction can be closer.\n") if spreads else ""
+            "An error below that is within noise.\n") if spreads else ""
 
 
 def rooflines(judged):
@@ -83,8 +83,8 @@ def index(program, judged, expected):
     text += "\n```\nroofcast calibrate --summary --by-kind\n```\n\n## Served loads\nTTFT and TPOT of current engines under load. No fit of a GPU saw them.\n"
     text += wrapped("Launch costs of engines were fitted to a third of the loads of up to 64 users.") + "\n" + served_table(judged)
     text += f"\n```\nroofcast validate --data {rows.SOURCES['loads']} --by software,gpu,model,metric\n```\n\n" + READING + noise_floor(judged)
-    text += "\n" + wrapped("What engines do and cost their CPUs (`software/`), and how fast the machines of some sources were (`software/hosts.toml`), was "
-                    "read off rows of whole models of all GPUs. No fit left that out.")
+    text += "\n" + wrapped("Some facts were read off rows of whole models of all GPUs, and no fit left them out: what engines do and cost their CPUs "
+                           "(`software/`), and how fast the machines of some sources were (`software/hosts.toml`).")
     text += "\n" + wrapped("`tests/golden` holds predictions to these figures. Each family and phase stays below a ceiling, about half above the MAPE of the "
                            "day when the ceiling was set. Pairs of rows that differ in one setting test predicted gains: fp16 over fp32, int8 over "
                            "fp16, and a larger batch. Gains go the measured way in at least 85, 85 and 93 % of the pairs.")
