@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "io/number_text.hpp"
 #include "report/calibration_report.hpp"
+#include "roofcast/accuracy.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/price.hpp"
@@ -117,23 +118,6 @@ Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
     return left_out_report(leave_one_out(job.input, calibration_of(options, line), options.by_architecture));
 }
 
-/// Summaries of all fit files, GPUs before architectures, each in the order of their names.
-std::vector<FitSummary> fit_summaries(const std::filesystem::path& gpus_folder) {
-    std::vector<FitSummary> summaries;
-    const auto fits = gpu_fit_file(gpus_folder, "").parent_path();
-    for (const auto& folder : {fits, fits / "arch"}) {
-        std::vector<std::filesystem::path> files;
-        std::error_code ec;
-        for (std::filesystem::directory_iterator entry(folder, ec), end; !ec && entry != end; entry.increment(ec)) {
-            if (entry->path().filename().string().ends_with(".fit.toml")) files.push_back(entry->path());
-        }
-        if (ec) throw Error({.what = "the folder of fits cannot be read: " + ec.message(), .file = folder.string()});
-        std::sort(files.begin(), files.end());
-        for (const auto& file : files) summaries.push_back(load_fit_summary(file));
-    }
-    return summaries;
-}
-
 /// Rows that no fit can have, by reason.
 void note_skipped(const SkippedRows& skipped) {
     constexpr std::size_t listed = 20;
@@ -161,7 +145,7 @@ void require_rows(const Measurements& data, GpuNames& names, const CalibrateOpti
 
 void run(const CalibrateOptions& options) {
     if (options.summary) {
-        const auto fits = fit_summaries(options.common.gpus());
+        const auto fits = load_fit_summaries(options.common.gpus());
         Report report = options.by_kind ? accuracy_by_kind_report(fits) : fit_summary_report(fits);
         if (report.tables.front().rows.empty())
             report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes them.");

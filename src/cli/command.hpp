@@ -83,6 +83,7 @@ void add_predict_command(CLI::App& app);
 void add_memory_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
+void add_accuracy_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
 void add_pipeline_command(CLI::App& app);

@@ -170,6 +170,7 @@ ExitCode run(CLI::App& app, int argc, char** argv) {
     roofcast::cli::add_memory_command(app);
     roofcast::cli::add_validate_command(app);
     roofcast::cli::add_calibrate_command(app);
+    roofcast::cli::add_accuracy_command(app);
     roofcast::cli::add_model_command(app);
     roofcast::cli::add_software_command(app);
     roofcast::cli::add_bench_command(app);

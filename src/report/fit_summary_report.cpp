@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 #include <tuple>
 
 #include "report/calibration_report.hpp"
+#include "roofcast/accuracy.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {
@@ -34,35 +34,13 @@ std::map<LineKey, Line> lines_of(const std::vector<FitSummary>& fits) {
     return lines;
 }
 
-/// A kind of work, as readers of a short table think of it, and the start of the operator classes that belong to it.
-struct WorkKind {
-    std::string_view name;
-    std::vector<std::string_view> classes;
-};
-
-const std::vector<WorkKind>& work_kinds() {
-    static const std::vector<WorkKind> all{
-        {"GEMM", {"gemm"}},
-        {"attention", {"attention"}},
-        {"convolution", {"conv2d"}},
-        {"element-wise, norms, softmax", {"elementwise", "layernorm", "rmsnorm", "softmax"}},
-        {"quantization", {"quantize"}},
-        {"recurrent layers, hyper-connections", {"causal_convolution", "recurrence", "hyper_connection"}},
-        {"sparse attention", {"index_scores", "top_k", "sparse_attention"}},
-        {"mixture of experts", {"moe"}},
-        {"collectives, copies", {"all_", "reduce_scatter", "memcpy"}},
-        {"language models", {"model_llm", "model_vlm"}},
-        {"image models, detectors", {"model_cnn", "model_vit", "model_detector"}},
-        {"encoders, other models", {"model_"}}};
-    return all;
-}
-
-/// Index of the first kind that `op` belongs to; the number of kinds for none.
-std::size_t kind_of(std::string_view op) {
-    const auto belongs = [op](const WorkKind& kind) {
-        return std::any_of(kind.classes.begin(), kind.classes.end(), [op](std::string_view start) { return op.starts_with(start); });
-    };
-    return static_cast<std::size_t>(std::find_if(work_kinds().begin(), work_kinds().end(), belongs) - work_kinds().begin());
+/// Titles of the coarse kinds of work, in their order.
+std::vector<std::string_view> groups_of_work() {
+    std::vector<std::string_view> groups;
+    for (const WorkKind& kind : work_kinds()) {
+        if (groups.empty() || groups.back() != kind.group) groups.push_back(kind.group);
+    }
+    return groups;
 }
 
 /// Mean of MAPEs, each weighted with its rows.
@@ -113,12 +91,12 @@ Report fit_summary_report(const std::vector<FitSummary>& fits) {
 }
 
 Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
-    std::vector<WeightedMape> measured(work_kinds().size()), unseen(work_kinds().size());
+    std::map<std::string_view, WeightedMape> measured, unseen;
     for (const auto& [key, line] : lines_of(fits)) {
-        const std::size_t kind = kind_of(std::get<1>(key));
-        if (kind == work_kinds().size()) continue;
-        if (line.own != nullptr) measured[kind].add(line.own->cross_validated);
-        if (line.left_out != nullptr) unseen[kind].add(line.left_out->gpu_left_out);
+        const WorkKind* kind = kind_of_class(std::get<1>(key));
+        if (kind == nullptr) continue;
+        if (line.own != nullptr) measured[kind->group].add(line.own->cross_validated);
+        if (line.left_out != nullptr) unseen[kind->group].add(line.left_out->gpu_left_out);
     }
     Table table{"Error on rows that the fit did not see: MAPE in percent",
                 {{"kind", "kind of work", 4, Show::always},
@@ -127,9 +105,10 @@ Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
                  {"unseen_rows", "rows"},
                  {"unseen_mape_percent", "GPU never measured", 3, Show::always}},
                 {}};
-    for (std::size_t i = 0; i < work_kinds().size(); ++i) {
-        if (measured[i].rows == 0 && unseen[i].rows == 0) continue;
-        table.rows.push_back({std::string(work_kinds()[i].name), measured[i].rows, measured[i].mean(), unseen[i].rows, unseen[i].mean()});
+    for (const std::string_view group : groups_of_work()) {
+        const WeightedMape &seen = measured[group], &never = unseen[group];
+        if (seen.rows == 0 && never.rows == 0) continue;
+        table.rows.push_back({std::string(group), seen.rows, seen.mean(), never.rows, never.mean()});
     }
     return accuracy_report(std::move(table));
 }

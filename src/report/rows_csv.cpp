@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view header =
     "gpu,op,function,kernel,model,precision,weight_precision,shape,metric,measured,predicted,roofline,ape_percent,compute_us,dram_us,l2_us,"
     "launch_us,power_us,"
-    "communication_us,host_us,bound,launch,cache,software,source,repeats,spread,file,line\n";
+    "communication_us,host_us,bound,launch,cache,software,source,repeats,spread,file,line,family,phase,"
+    "low,high\n";
 
 /// The columns from `measured` to `bound`.
 std::string prediction_fields(const JudgedRow& row) {
@@ -27,16 +28,23 @@ std::string prediction_fields(const JudgedRow& row) {
     return out + ',' + t.bound;
 }
 
-/// The columns from `software` on.
+/// The columns `low` and `high`.
+std::string interval_fields(const JudgedRow& row) {
+    if (!row.low || !row.high) return ",\n";
+    return fmt::format("{:.6g},{:.6g}\n", *row.low, *row.high);
+}
+
+/// The columns from `software` to `line`.
 std::string origin_fields(const Origin& origin, const Repeats& repeats) {
-    return fmt::format("{},{},{},{:.4g},{},{}\n", csv_field(origin.software), csv_field(origin.source), repeats.rows, repeats.spread,
+    return fmt::format("{},{},{},{:.4g},{},{},", csv_field(origin.software), csv_field(origin.source), repeats.rows, repeats.spread,
                        csv_field(origin.file), origin.line);
 }
 
 void add_kernel(std::string& out, const JudgedRow& row, const KernelRow& k) {
     fmt::format_to(std::back_inserter(out), "{},{},{},{},,{},{},{},latency_us,{},{},{},{}", csv_field(k.gpu), k.op_name,
                    csv_field(k.function), csv_field(k.kernel), name(k.precision), k.weights ? name(*k.weights) : "", shape_text(k.op),
-                   prediction_fields(row), k.launch_included ? "included" : "excluded", name(k.cache), origin_fields(k.origin, k.repeats));
+                   prediction_fields(row), k.launch_included ? "included" : "excluded", name(k.cache),
+                   origin_fields(k.origin, k.repeats) + ",," + interval_fields(row));
 }
 
 void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
@@ -46,7 +54,7 @@ void add_model(std::string& out, const JudgedRow& row, const ModelRow& m) {
                    !m.block                   ? ""
                    : m.block->launch_included ? "included"
                                               : "excluded",
-                   origin_fields(m.origin, m.repeats));
+                   origin_fields(m.origin, m.repeats) + csv_field(m.family) + ',' + csv_field(m.phase) + ',' + interval_fields(row));
 }
 
 }  // namespace

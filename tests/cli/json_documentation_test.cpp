@@ -63,6 +63,7 @@ TEST_CASE("every key of the JSON output is documented") {
         {"gpu", "gpu check"},
         {"model", "model list"},
         {"model", "model show resnet50"},
+        {"accuracy", "accuracy --gpu h100 --model llama-3.1-8b"},
         {"calibrate", "calibrate --gpu t4 --kernels-only --stage streaming --evaluations 1 --folds 2"},
         {"calibrate", "calibrate --gpu p4 --kernels-only --stage streaming --evaluations 1 --folds 2 --data " ROOFCAST_SOURCE_DIR
                       "/validation_data/kernels/p4_fp32_pytorch.csv"},

@@ -1,6 +1,6 @@
 /// Whole models that others measured, by family and phase: a guard against regressions of accuracy.
 ///
-/// GPUs with a fit saw most of these rows, so that this is no figure of unseen accuracy; docs/accuracy.md has those. Ceilings are 1.1 times
+/// GPUs with a fit saw most of these rows, so that this is no figure of unseen accuracy; docs/accuracy/ has those. Ceilings are 1.1 times
 /// the errors of the day they were written.
 
 #include <doctest/doctest.h>

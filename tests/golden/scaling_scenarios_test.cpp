@@ -99,7 +99,7 @@ TEST_CASE("a tensor-parallel layer reduces twice, a message of the hidden width 
 
 TEST_CASE("all-reduce over 2, 4 and 8 GPUs is predicted as well as the shipped fits say") {
     const test::Measured measured({test::source_dir() / "validation_data" / "kernels" / "collectives_nccl.csv"});
-    // In-fit MAPE of all_reduce in docs/accuracy.md: 11.5 % (A100), 14.5 % (H200), 14.5 % (L40S), 63 rows each.
+    // In-fit MAPE of all_reduce (docs/accuracy/kernels.md): 11.5 % (A100), 14.5 % (H200), 14.5 % (L40S), 63 rows each.
     const auto by_gpu = measured.by({GroupKey::op, GroupKey::gpu});
     for (const auto& [id, stated] : {std::pair{"a100-sxm4-80gb", 11.5}, {"h200-sxm-141gb", 14.5}, {"l40s", 14.5}}) {
         CAPTURE(std::string(id));
