@@ -110,22 +110,31 @@ ErrorDetail missing(const CLI::App& command, const std::string& text) {
 ErrorDetail mismatch(const CLI::App& command, const std::string& text) {
     const auto colon = text.find(": ");
     const std::string key = text.substr(0, std::min(colon, text.find(" was given")));
-    if (text.ends_with(" missing")) return {.what = fmt::format("the value is missing: {}", shown_name(command, key)), .key = key};
+    if (text.ends_with(" missing")) return {.what = "a value is missing", .key = key, .expected = shown_name(command, key)};
     if (text.ends_with("disallowed flag override")) return {.what = "this option takes no value", .key = key};
     const auto most = text.find("At Most "), received = text.find(" received ");
     if (colon == std::string::npos || most == std::string::npos || received == std::string::npos) return {.what = printable(text)};
     return {.what = "too many values", .key = shown_name(command, key), .found = text.substr(received + 10), .expected = "one"};
 }
 
+/// A word that the parser had no use for.
+ErrorDetail unknown_word(const CLI::App& app, const CLI::App& command, const std::string& word) {
+    const bool parent = !shown_subcommands(command).empty();
+    ErrorDetail detail{.what = word.starts_with('-') ? "unknown option"
+                               : &command == &app    ? "unknown command"
+                               : parent              ? "unknown subcommand"
+                                                     : "unexpected argument",
+                       .found = word,
+                       .suggestion = meant(command, word)};
+    if (parent && &command != &app && !word.starts_with('-'))
+        detail.expected = fmt::format("{}", fmt::join(known_names(command, word), ", "));
+    return detail;
+}
+
 ErrorDetail detail_of(const CLI::App& app, const CLI::App& command, const CLI::ParseError& e) {
     const auto left = app.remaining(true);
     const std::string text = e.what();
-    if (!left.empty())
-        return {.what = left.front().starts_with('-') ? "unknown option"
-                        : &command == &app            ? "unknown command"
-                                                      : "unexpected argument",
-                .found = left.front(),
-                .suggestion = meant(command, left.front())};
+    if (!left.empty()) return unknown_word(app, command, left.front());
     if (dynamic_cast<const CLI::ConversionError*>(&e) != nullptr) return not_a_number(command, text);
     if (dynamic_cast<const CLI::RequiredError*>(&e) != nullptr && text.ends_with(" is required")) return missing(command, text);
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&e) != nullptr) return mismatch(command, text);

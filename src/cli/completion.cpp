@@ -67,6 +67,7 @@ _roofcast() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} command='' option='' distance=0 i word options words files before=''
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${{COMP_WORDS[i]}}
+        if [[ $word == = ]]; then continue; fi  # of --option=value, which bash cuts there
         case $command${{command:+ }}$word in
             {commands}) command=$command${{command:+ }}$word ;;
         esac
@@ -74,9 +75,11 @@ _roofcast() {{
         if [[ $word == -* ]]; then option=$word distance=0; fi
     done
     ((distance++))
+    if [[ $current == = ]]; then current=''; fi
     _roofcast_values "$command" "$option" "$distance"
     if [[ $current == -* || -z $words$files ]]; then words=$options files=''; fi
     if [[ -n $files ]]; then
+        compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$current"))
         return
     fi
@@ -84,7 +87,7 @@ _roofcast() {{
     if [[ $current == *,* ]]; then before=${{current%,*}}, current=${{current##*,}}; fi
     COMPREPLY=($(compgen -P "$before" -W "$words" -- "$current"))
 }}
-complete -o filenames -o bashdefault -F _roofcast roofcast
+complete -F _roofcast roofcast
 )";
 
 }  // namespace
@@ -92,6 +95,7 @@ complete -o filenames -o bashdefault -F _roofcast roofcast
 std::string_view listed(ValueKind kind) {
     if (kind == ValueKind::gpus) return "gpus";
     if (kind == ValueKind::models) return "models";
+    if (kind == ValueKind::commands) return "commands";
     return kind == ValueKind::engines ? "engines" : "";
 }
 

@@ -17,7 +17,8 @@ std::string bash_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);
 
-/// "gpus", "models" or "engines": what the scripts give to `roofcast completion --list`. Empty for values that need no such list.
+/// "gpus", "models", "engines" or "commands": what the scripts give to `roofcast completion --list`. Empty for values that need no such
+/// list.
 std::string_view listed(ValueKind kind);
 
 }  // namespace roofcast::cli

@@ -77,17 +77,21 @@ std::string zsh_command(const CLI::App& command) {
            cases + "            esac ;;\n    esac\n}\n\n";
 }
 
-/// When fish is to offer what belongs to `command`.
-std::string fish_condition(const CLI::App& command) {
-    std::string condition;
-    for (const CLI::App* one = &command; one->get_parent() != nullptr; one = one->get_parent())
-        condition = fmt::format("__fish_seen_subcommand_from {}{}{}", one->get_name(), condition.empty() ? "" : "; and ", condition);
-    const auto inner = shown_subcommands(command);
-    if (inner.empty()) return condition;
-    std::vector<std::string> names;
-    for (const CLI::App* one : inner) names.push_back(one->get_name());
-    return fmt::format("{}{}not __fish_seen_subcommand_from {}", condition, condition.empty() ? "" : "; and ", fmt::join(names, " "));
-}
+/// Whether the command of the line so far is the one named.
+constexpr const char* fish_place = R"(
+
+function __roofcast_at
+    set -l command ''
+    for word in (commandline -opc)
+        set -l longer (string trim -- "$command $word")
+        if contains -- "$longer" $__roofcast_commands
+            set command $longer
+        end
+    end
+    test "$command" = "$argv[1]"
+end
+
+)";
 
 std::string fish_values(const HelpOption& option) {
     if (option.value.empty()) return {};
@@ -98,7 +102,7 @@ std::string fish_values(const HelpOption& option) {
 
 std::string fish_command(const CLI::App& command) {
     const HelpPage page = help_page(command);
-    const std::string start = fmt::format("complete -c roofcast -n '{}'", fish_condition(command));
+    const std::string start = fmt::format("complete -c roofcast -n '__roofcast_at \"{}\"'", page.name);
     std::string text;
     for (const HelpCommands& group : page.commands) {
         for (const HelpCommand& inner : group.commands)
@@ -130,9 +134,13 @@ std::string zsh_completion(const CLI::App& app) {
 }
 
 std::string fish_completion(const CLI::App& app) {
-    std::string text = "# fish completion of roofcast. Load it by: roofcast completion fish | source\n";
-    for (const CLI::App* command : all_commands(app)) text += fish_command(*command);
-    return text;
+    std::string names, commands;
+    for (const CLI::App* command : all_commands(app)) {
+        if (command != &app) names += fmt::format(" '{}'", command_name(*command));
+        commands += fish_command(*command);
+    }
+    return "# fish completion of roofcast. Load it by: roofcast completion fish | source\nset -g __roofcast_commands" + names + fish_place +
+           commands;
 }
 
 }  // namespace roofcast::cli

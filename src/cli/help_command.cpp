@@ -45,6 +45,8 @@ const CLI::App& named_command(const CLI::App& app, const std::vector<std::string
 }
 
 void write_man_pages(const CLI::App& app, const std::filesystem::path& folder) {
+    std::error_code ec;  // writing says what is wrong
+    std::filesystem::create_directories(folder, ec);
     for (const CLI::App* command : all_commands(app)) {
         const HelpPage page = help_page(*command);
         write_file(folder / man_file(page), man_page(page, named_version()));
@@ -79,7 +81,8 @@ std::string words_of(const CLI::App& app, const CompletionOptions& options) {
             if (engine.stack.name.find(' ') == std::string::npos) words.push_back(engine.stack.name);
         }
     } else {
-        for (const CLI::App* command : all_commands(app)) {
+        const bool paths = options.list == "paths";  // "gpu show" too
+        for (const CLI::App* command : paths ? all_commands(app) : shown_subcommands(app)) {
             if (command != &app) words.push_back(command_name(*command));
         }
     }
@@ -120,7 +123,7 @@ void add_help_commands(CLI::App& app) {
     CLI::App* completion = app.add_subcommand("completion");
     completion->add_option("shell", of_completion->shell, "bash, zsh or fish");
     completion->add_option("--list", of_completion->list, "Print ids")
-        ->check(CLI::IsMember({"gpus", "models", "engines", "commands"}))
+        ->check(CLI::IsMember({"gpus", "models", "engines", "commands", "paths"}))
         ->group("");
     completion->callback([&app, of_completion] { show_completion(app, *of_completion); });
 }

@@ -180,7 +180,7 @@ constexpr OptionDoc options[] = {
     {"name", "NAME", arguments, engines, nullptr, "software show"},
     {"file", "FILE", arguments, file},
     {"files", "FILE", arguments, file},
-    {"command", "COMMAND", arguments},
+    {"command", "COMMAND", arguments, commands},
     {"shell", "SHELL", arguments, words, known_shells},
     {"--against", "FILE", output, file},
     // every command

@@ -9,7 +9,7 @@
 namespace roofcast::cli {
 
 /// What a shell completes after an option.
-enum class ValueKind { free, words, file, gpus, models, engines };
+enum class ValueKind { free, words, file, gpus, models, engines, commands };
 
 struct OptionDoc {
     std::string_view name;                          ///< "--batch", or a positional: "file"

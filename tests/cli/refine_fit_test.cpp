@@ -135,7 +135,7 @@ TEST_CASE("what does not beat the shipped fit is not written, and the answer is 
     Home::write_rows(home.rows(), "t4", 2.2, 1);
     const auto result = home.run("calibrate --gpu t4 --write --data " + quoted(home.rows()), true);
     CHECK(result.exit_code == 1);
-    CHECK(contains(result.output, "nothing is written"));
+    CHECK(contains(result.output, "nothing was written"));
     CHECK_FALSE(fs::exists(home.own_fit()));
     // Without --write the same is a report.
     const auto report = home.run("calibrate --gpu t4 --data " + quoted(home.rows()));
