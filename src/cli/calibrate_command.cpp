@@ -171,7 +171,9 @@ void run(const CalibrateOptions& options) {
     if (options.gpus.empty() && !pooled)
         throw Error({.what = "no GPU or architecture is named", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
     if (pooled && options.architecture.empty())
-        throw Error({.what = "a pooled fit needs the name of its architecture", .key = "--architecture", .expected = "ampere, …, or all"});
+        throw Error({.what = "--arch-fit needs the architecture to fit",
+                     .key = "--architecture",
+                     .expected = "an architecture such as ampere, or all"});
     if (!options.gpus.empty() && !options.architecture.empty() && !options.pooled)
         throw Error({.what = "a fit is for a GPU or for an architecture, not for both",
                      .key = "--architecture",

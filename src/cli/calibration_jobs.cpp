@@ -165,7 +165,7 @@ std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const s
                      .suggestion = did_you_mean(options.architecture, architectures)});
     for (const GpuProfile& profile : profiles) {
         if (options.architecture == all_architectures || profile.architecture == options.architecture) continue;
-        throw Error({.what = fmt::format("{} is no GPU of that architecture but of {}", profile.id, profile.architecture),
+        throw Error({.what = fmt::format("{} is a GPU of architecture {}", profile.id, profile.architecture),
                      .key = "--architecture",
                      .found = options.architecture,
                      .suggestion = fmt::format("--architecture {}, or all", profile.architecture)});

@@ -121,7 +121,7 @@ void add_help_commands(CLI::App& app) {
 
     auto of_completion = std::make_shared<CompletionOptions>();
     CLI::App* completion = app.add_subcommand("completion");
-    completion->add_option("shell", of_completion->shell, "bash, zsh or fish");
+    completion->add_option("shell", of_completion->shell, "Shell: bash, zsh or fish");
     completion->add_option("--list", of_completion->list, "Print ids")
         ->check(CLI::IsMember({"gpus", "models", "engines", "commands", "paths"}))
         ->group("");

@@ -58,7 +58,7 @@ void check(const RecommendOptions& o) {
                      .found = fmt::format("{}", *o.budget),
                      .expected = fmt::format("US dollars per hour for all GPUs, above 0, at most {}", most_usd_per_hour)});
     if (o.prices.usd_per_hour && o.gpus.size() != 1)
-        throw Error({.what = "one price for several GPUs",
+        throw Error({.what = "one price cannot stand for several GPUs",
                      .key = rent_option,
                      .found = fmt::format("{}", *o.prices.usd_per_hour),
                      .suggestion = "name the GPU with one --gpu"});

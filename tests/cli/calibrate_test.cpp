@@ -144,7 +144,7 @@ TEST_CASE("calibrate writes no fit that would lose another") {
 
 TEST_CASE("calibrate pools no GPU for an architecture that it is not of") {
     const Sandbox box;
-    CHECK(contains(refused(box.command("--architecture ampere --arch-fit --folds 0")), "t4 is no GPU of that architecture but of turing"));
+    CHECK(contains(refused(box.command("--architecture ampere --arch-fit --folds 0")), "t4 is a GPU of architecture turing"));
     CHECK(contains(refused("calibrate --summary --gpu t4"), "--gpu"));
 }
 
