@@ -31,7 +31,7 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_values(const HelpOption& option) {
     const std::string name = zsh_text(option.value);
     if (option.kind == ValueKind::file) return fmt::format(":{}:_files", name);
-    if (const auto list = listed(option.kind); !list.empty()) return fmt::format(":{}:_roofcast_list {}", name, list);
+    if (const auto list = listed(option.kind); !list.empty()) return fmt::format(":{}:_roofcast_{}", name, list);
     if (!option.choices.empty()) return fmt::format(":{}:({})", name, fmt::join(option.choices, " "));
     return fmt::format(":{}: ", name);
 }
@@ -127,8 +127,11 @@ std::string fish_command(const CLI::App& command) {
 std::string zsh_completion(const CLI::App& app) {
     std::string text =
         "#compdef roofcast\n# zsh completion of roofcast. Save it as _roofcast in a folder of $fpath.\n\n"
-        "_roofcast_list() {\n    local -a words=(${(f)\"$(roofcast completion --list $1 2>/dev/null)\"})\n"
-        "    shift\n    compadd \"$@\" -- $words\n}\n\n";
+        "_roofcast_list() {\n    local list=$1\n    shift\n"
+        "    local -a words=(${(f)\"$(roofcast completion --list $list 2>/dev/null)\"})\n    compadd \"$@\" -- $words\n}\n";
+    for (const ValueKind kind : {ValueKind::gpus, ValueKind::models, ValueKind::engines, ValueKind::commands})
+        text += fmt::format("_roofcast_{0}() {{ _roofcast_list {0} \"$@\" }}\n", listed(kind));
+    text += '\n';
     for (const CLI::App* command : all_commands(app)) text += zsh_command(*command);
     return text + "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n    _roofcast \"$@\"\nelse\n    compdef _roofcast roofcast\nfi\n";
 }
