@@ -54,17 +54,16 @@ std::filesystem::path CommonOptions::user_fits() const {
 void add_common_options(CLI::App& command, CommonOptions& options) {
     options.command = &command;
     const CLI::Option* format =
-        command
-            .add_option("--format", options.format, "Output format: table, json or csv (default: by the ending of --output, else table)")
+        command.add_option("--format", options.format, "How to print: table, json or csv (default: by the ending of --output, else table)")
             ->check(CLI::IsMember({"table", "json", "csv"}));
-    command.add_option("--output", options.output, "File to write instead of standard output")->check(no_file);
+    command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_file);
     command.parse_complete_callback([&options, format] {
         if (format->count() > 0) return;
         if (options.output.ends_with(".json")) options.format = "json";
         if (options.output.ends_with(".csv")) options.format = "csv";
     });
     command.add_option("--data-dir", options.data_dir,
-                       "Folder of gpus/, software/ and models/ (default: $ROOFCAST_DATA, else beside the program)");
+                       "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
 
 Format format_of(const CommonOptions& options) {

@@ -179,9 +179,8 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
     Report report;
     report.document["rows"] = as_json(table);
     report.after.push_back(
-        "GB is 1e9 bytes. The KV cache has the precision of the activations unless --kv sets another. In 8- and 4-bit rows of a 16-bit "
-        "run, "
-        "only the weights are quantized; int4 has a 16-bit scale and zero point for each 128 weights.");
+        "GB is 1e9 bytes. The KV cache has the format of the activations unless --kv sets it. 8- and 4-bit rows of a 16-bit run quantize "
+        "weights alone. int4 has a 16-bit scale and a zero point for each 128 weights.");
     const bool any_fits = add_fit(report, table, options, gpus, software);
     if (!gpus.empty() && serves(options))
         report.after.push_back("--software NAME shows how a serving engine divides the memory, in tokens and sequences: " +

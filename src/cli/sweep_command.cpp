@@ -77,7 +77,7 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
     if (std::any_of(inputs.axes.begin(), inputs.axes.end(), technique)) {
         notes.push_back(
             "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes "
-            "(docs/scenarios.md)");
+            "(docs/model/cost.md)");
         report.after.push_back("note: " + notes.back().get<std::string>());
     }
     auto assumed = nlohmann::ordered_json::array();
@@ -108,7 +108,7 @@ void run(const SweepOptions& options) {
                      .key = "--format",
                      .found = fmt::format("{} for {} points", options.common.format, held),
                      .expected = fmt::format("at most {} points", most_held),
-                     .suggestion = "use --format csv, which writes rows as they come, or --shard for a part"});
+                     .suggestion = "--format csv writes rows as they come; --shard takes a part"});
     Table table = sweep_table(inputs.extra);
     bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
