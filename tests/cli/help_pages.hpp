@@ -46,6 +46,23 @@ inline std::vector<std::string> option_names(const std::string& page) {
     return names;
 }
 
+/// What a page says of each of its options, as one line.
+inline std::vector<std::string> option_texts(const std::string& page) {
+    constexpr std::size_t left_width = 26;
+    std::vector<std::string> texts;
+    bool inside = false;
+    for (const std::string& line : lines_of(page)) {
+        const bool option = line.starts_with("  -") || line.starts_with("      --");
+        if (option) texts.emplace_back();
+        inside = option || (inside && line.starts_with(std::string(left_width, ' ')));
+        if (!inside) continue;
+        // A long name has its text on the next line.
+        const bool beside = line.size() > left_width && (!option || line.substr(left_width - 2, 2) == "  ");
+        if (beside) texts.back() += (texts.back().empty() ? "" : " ") + line.substr(left_width);
+    }
+    return texts;
+}
+
 /// The command lines under "Examples:", each as one line.
 inline std::vector<std::string> example_lines(const std::string& page) {
     std::vector<std::string> examples;
