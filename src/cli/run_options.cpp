@@ -71,13 +71,13 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     if (!degrees_given) (language ? p.tensor : p.data) = gpus;
     if (const DecoderLlm* llm = language_model(workload);
         !degrees_given && llm != nullptr && !splits_heads(*llm, std::max<std::int64_t>(1, gpus / p.attention_data)))
-        throw Error({.what = fmt::format(
-                         "--gpus without --tp, --pp or --dp means --tp, and it must divide the {} attention heads{} of {}", llm->heads,
-                         llm->kv_heads < llm->heads && !llm->mla ? fmt::format(" and {} KV heads", llm->kv_heads) : "", workload.id),
-                     .key = "--gpus",
-                     .found = std::to_string(gpus),
-                     .suggestion = gpus <= llm->layers ? fmt::format("use --pp {} (pipeline) or --dp {} (copies)", gpus, gpus)
-                                                       : std::string("use --dp (copies)")});
+        throw Error(
+            {.what = fmt::format("{} has {} attention heads{}, and {} GPUs cannot split them evenly", workload.id, llm->heads,
+                                 llm->kv_heads < llm->heads && !llm->mla ? fmt::format(" and {} KV heads", llm->kv_heads) : "", gpus),
+             .key = "--gpus",
+             .found = std::to_string(gpus),
+             .suggestion = gpus <= llm->layers ? fmt::format("use --pp {} (pipeline) or --dp {} (copies)", gpus, gpus)
+                                               : std::string("use --dp (copies)")});
     if (p.gpus() != gpus) {
         throw Error({.what = "--tp times --pp times --dp is not --gpus",
                      .key = "--gpus",

@@ -25,6 +25,7 @@ inline std::vector<std::string> command_paths() {
 inline std::vector<std::string> option_lines(const std::string& page) {
     std::vector<std::string> options;
     for (const std::string& line : lines_of(page)) {
+        if (line == "Examples:") break;
         const auto start = line.find_first_not_of(' ');
         const bool indented = line.starts_with("  -") || line.starts_with("      --");
         if (indented && start != std::string::npos) options.push_back(line.substr(start));
@@ -52,6 +53,7 @@ inline std::vector<std::string> option_texts(const std::string& page) {
     std::vector<std::string> texts;
     bool inside = false;
     for (const std::string& line : lines_of(page)) {
+        if (line == "Examples:") break;
         const bool option = line.starts_with("  -") || line.starts_with("      --");
         if (option) texts.emplace_back();
         inside = option || (inside && line.starts_with(std::string(left_width, ' ')));

@@ -30,7 +30,8 @@ std::string range_error(const std::string& text) {
 /// The ids that a list prints.
 Words ids(const std::string& arguments, const char* key) {
     Words all;
-    for (const json& row : json::parse(printed(arguments + " --format json"))[key]) all.push_back(row["id"]);
+    const json document = json::parse(printed(arguments + " --format json"));
+    for (const json& row : document.at(key)) all.push_back(row.at("id"));
     return all;
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("lists: wrong ranges say what is wrong and what a range looks like") {
 
 TEST_CASE("lists: sweep takes ranges for whole numbers beside values, and no value twice") {
     const std::string sweep = "sweep -g a100-sxm4-80gb -m resnet50 --format json ";
-    const json rows = json::parse(printed(sweep + "-b '1:4:*2,6'"))["rows"];
+    const json rows = json::parse(printed(sweep + "-b '1:4:*2,6'"))["points"];
     REQUIRE(rows.size() == 4);
     CHECK(rows[0]["batch"] == 1);
     CHECK(rows[2]["batch"] == 4);
@@ -83,8 +84,7 @@ TEST_CASE("lists: filters of gpu list combine") {
     CHECK(measured == Words{"h100-sxm5-80gb", "h200-sxm-141gb"});
     CHECK(hopper.size() > measured.size());
     CHECK(ids("gpu list --search 'RTX 4090'", "gpus").front() == "rtx-4090");
-    CHECK(ids("gpu list --search H200", "gpus").size() >= 1);
-    CHECK(ids("gpu list --search ''\"h200-sxm\"", "gpus") == Words{"h200-sxm-141gb"});
+    CHECK(ids("gpu list --search h200-sxm", "gpus") == Words{"h200-sxm-141gb"});
 }
 
 TEST_CASE("lists: filters of model list combine") {

@@ -170,7 +170,7 @@ TEST_CASE("the column gpu may have the id, name, alias or file of a profile, in 
         CHECK(nlohmann::json::parse(result.output)["fits"][0]["comparison"]["before"]["rows"] == 6);
     }
     const std::string refusal = roofcast::test::refused("calibrate --gpu l4 --data " + quoted(home.rows()));
-    CHECK(contains(refusal, "no row is of l4"));
+    CHECK(contains(refusal, "no row was measured on l4"));
     CHECK(contains(refusal, "rows of t4"));
 }
 
