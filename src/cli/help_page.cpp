@@ -18,7 +18,8 @@ std::string names_of(const CLI::Option& option) {
 std::string described(const CLI::Option& option) {
     std::string text = option.get_description();
     if (!text.empty() && text.back() == '.') text.pop_back();
-    const std::string standard = option.get_default_str();
+    std::string standard = option.get_default_str();
+    if (standard.starts_with('[') && standard.ends_with(']')) standard = standard.substr(1, standard.size() - 2);  // of a list
     if (!standard.empty() && text.find("(default") == std::string::npos) text += fmt::format(" (default: {})", standard);
     return text;
 }

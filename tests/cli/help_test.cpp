@@ -55,6 +55,7 @@ TEST_CASE("help: what is said of an option begins with a capital letter and does
             CHECK(std::isupper(static_cast<unsigned char>(text.front())) != 0);
             CHECK_FALSE(text.ends_with('.'));
             CHECK_FALSE(contains(text, "..."));
+            CHECK_FALSE(contains(text, "(default: ["));
         }
     }
 }
