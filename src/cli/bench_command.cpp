@@ -26,12 +26,12 @@ void compare_contestants(const BenchOptions& options) {
     write(bench_comparison_report(compare(data.series, options.by), data.skipped), options.common);
 }
 
-CLI::App* add_subcommand(CLI::App& bench, const char* name, const char* description, BenchOptions& options) {
-    CLI::App* command = bench.add_subcommand(name, description);
+CLI::App* add_subcommand(CLI::App& bench, const char* name, BenchOptions& options) {
+    CLI::App* command = bench.add_subcommand(name);
     command
         ->add_option("files", options.files,
-                     "roofcast measurement CSV; JSON of google-benchmark; JSON or CSV of nvbench and llama-bench; times of trtexec; or "
-                     "JSON of modes and metrics")
+                     "Timings: measurement CSV of roofcast, JSON of google-benchmark, JSON or CSV of nvbench and llama-bench, times of "
+                     "trtexec, or JSON of modes and metrics")
         ->required();
     add_common_options(*command, options.common);
     return command;
@@ -40,18 +40,17 @@ CLI::App* add_subcommand(CLI::App& bench, const char* name, const char* descript
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-    CLI::App* bench = app.add_subcommand("bench", "Statistics of measured timings, and comparisons between devices, precisions or runs");
+    CLI::App* bench = app.add_subcommand("bench");
     bench->require_subcommand(1);
 
     auto of_summary = std::make_shared<BenchOptions>();
-    CLI::App* summary = add_subcommand(*bench, "summarize", "Mean, deviation, extremes and percentiles of every series", *of_summary);
+    CLI::App* summary = add_subcommand(*bench, "summarize", *of_summary);
     summary->callback([of_summary] { summarize(*of_summary); });
 
     auto of_comparison = std::make_shared<BenchOptions>();
-    CLI::App* comparison =
-        add_subcommand(*bench, "compare", "Relative performance of two or more contestants; the first is 1.00×", *of_comparison);
+    CLI::App* comparison = add_subcommand(*bench, "compare", *of_comparison);
     comparison
-        ->add_option("--by", of_comparison->by, "What tells contestants apart: file, gpu, precision, execution, mode, or any other column")
+        ->add_option("--by", of_comparison->by, "Columns that tell contestants apart: file, gpu, precision, execution, mode or any other")
         ->delimiter(',')
         ->allow_extra_args(false)  // what follows is a file
         ->capture_default_str();

@@ -84,7 +84,7 @@ void compare_on_shipped_rows(Fit& fit, const CalibrationJob& job, const Calibrat
 
 NamedFit fitted(const CalibrationJob& job, const CalibrateOptions& options) {
     NamedFit named{.title = job.title, .file = job.file.string(), .fit = {}};
-    named.how_to_write = fmt::format("--write puts the fit into {}", named.file);
+    named.how_to_write = fmt::format("--write saves the fit as {}", named.file);
     {
         ProgressLine line(job.title);
         named.fit = calibrate(job.input, calibration_of(options, line));
@@ -104,12 +104,12 @@ void require_written(const std::vector<NamedFit>& fits) {
     for (const NamedFit& named : fits) {
         if (named.written) continue;
         if (named.fit.refinement)
-            throw std::runtime_error(fmt::format("{}: nothing is written: {}", named.title, why_not_written(named.fit)));
+            throw std::runtime_error(fmt::format("{}: nothing was written: {}", named.title, why_not_written(named.fit)));
         const auto& warnings = named.fit.warnings;
-        throw Error({.what = fmt::format("no stage of {} is fitted: its file is not written", named.title),
+        throw Error({.what = fmt::format("no stage of {} was fitted, and its file was not written", named.title),
                      .file = named.file,
                      .found = warnings.empty() ? "too few rows" : warnings.front(),
-                     .suggestion = "roofcast validate shows the rows and lists those that cannot be used"});
+                     .suggestion = "roofcast validate lists the rows that cannot be used"});
     }
 }
 
@@ -122,8 +122,8 @@ Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
 void note_skipped(const SkippedRows& skipped) {
     constexpr std::size_t listed = 20;
     const std::vector<SkippedReason> reasons = skipped.by_rows();
-    for (std::size_t i = 0; i < std::min(listed, reasons.size()); ++i) note("not used: " + skipped_text(reasons[i]));
-    if (reasons.size() > listed) note(fmt::format("{} reasons more; roofcast validate lists all", reasons.size() - listed));
+    for (std::size_t i = 0; i < std::min(listed, reasons.size()); ++i) note("rows not used: " + skipped_text(reasons[i]));
+    if (reasons.size() > listed) note(fmt::format("{} more reasons; roofcast validate lists all", reasons.size() - listed));
 }
 
 /// Throws Error where no row is of a GPU to fit: the names that rows have say why.
@@ -136,7 +136,7 @@ void require_rows(const Measurements& data, GpuNames& names, const CalibrateOpti
         const bool any =
             std::any_of(measured.begin(), measured.end(), [&](const std::string& of) { return of == id || of.starts_with(asked + "-"); });
         if (any || options.data.empty()) continue;
-        throw Error({.what = fmt::format("no row is of {}", id),
+        throw Error({.what = fmt::format("no row was measured on {}", id),
                      .key = "--gpu",
                      .found = measured.empty() ? "no row of any known GPU" : fmt::format("rows of {}", fmt::join(measured, ", ")),
                      .expected = "its id, name or an alias in the column gpu"});
@@ -148,26 +148,28 @@ void run(const CalibrateOptions& options) {
         const auto fits = load_fit_summaries(options.common.gpus());
         Report report = options.by_kind ? accuracy_by_kind_report(fits) : fit_summary_report(fits);
         if (report.tables.front().rows.empty())
-            report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes them.");
+            report.after.emplace_back("No fit file was found. `roofcast calibrate --write` or tools/refit makes one.");
         return write(report, options.common);
     }
     const bool pooled = options.pooled || !options.architecture.empty();
     if (options.gpus.empty() && !pooled)
-        throw Error({.what = "nothing to calibrate", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
+        throw Error({.what = "no GPU or architecture is named", .key = "--gpu", .expected = "--gpu ID or --architecture NAME"});
     if (pooled && options.architecture.empty())
-        throw Error({.what = "a pooled fit needs the name of its architecture", .key = "--architecture", .expected = "ampere, …, or all"});
+        throw Error({.what = "--arch-fit needs the architecture to fit",
+                     .key = "--architecture",
+                     .expected = "an architecture such as ampere, or all"});
     if (!options.gpus.empty() && !options.architecture.empty() && !options.pooled)
-        throw Error({.what = "one fit cannot be of a GPU and of an architecture",
+        throw Error({.what = "a fit is for a GPU or for an architecture, not for both",
                      .key = "--architecture",
                      .found = options.architecture,
-                     .suggestion = "leave one out, or add --arch-fit to pool the GPUs named for the architecture"});
+                     .suggestion = "leave one out, or add --arch-fit to fit the architecture to these GPUs"});
     if (options.write && !options.calibration.stages.empty())
-        throw Error({.what = "a fit file holds all stages",
+        throw Error({.what = "a fit file needs all stages",
                      .key = "--stage",
                      .found = fmt::format("{}", fmt::join(options.calibration.stages, ", ")),
                      .suggestion = "leave out --stage or --write"});
     if (options.write && options.refines() && options.calibration.folds < 2)
-        throw Error({.what = "--write keeps only a fit that cross-validation shows to be better",
+        throw Error({.what = "--write needs cross-validation to show that the fit is better",
                      .key = "--folds",
                      .found = fmt::format("{}", options.calibration.folds),
                      .expected = "at least 2"});
@@ -191,7 +193,8 @@ void run(const CalibrateOptions& options) {
     const std::vector<CalibrationJob> jobs = pooled ? std::vector{pooled_job(options, data)} : single_jobs(options, data);
     if (options.leave_one_out || options.by_architecture) {
         if (!pooled)
-            throw Error({.what = "leaving GPUs out needs a pooled fit", .key = "--leave-one-out", .expected = "--architecture NAME"});
+            throw Error(
+                {.what = "only a fit of several GPUs can leave one out", .key = "--leave-one-out", .expected = "--architecture NAME"});
         return write(left_out(jobs.front(), options), options.common);
     }
     for (const CalibrationJob& job : jobs) require_may_write(job, options);
@@ -205,70 +208,72 @@ void run(const CalibrateOptions& options) {
 std::string share_to_hold_out(const std::string& text) {
     constexpr double most = 0.9;
     const auto share = parsed_number(text);
-    return share && *share >= 0 && *share <= most ? std::string() : fmt::format("a share from 0 to {} is needed, found {}", most, text);
+    return share && *share >= 0 && *share <= most ? std::string() : fmt::format("a fraction from 0 to {} is needed; found {}", most, text);
 }
 
 std::string above_zero(const std::string& text) {
     const auto seconds = parsed_number(text);
-    return seconds && *seconds > 0 ? std::string() : fmt::format("a number of seconds above 0 is needed, found {}", text);
+    return seconds && *seconds > 0 ? std::string() : fmt::format("seconds above 0 are needed; found {}", text);
 }
 
 void add_fit_options(CLI::App& command, const std::shared_ptr<CalibrateOptions>& options) {
-    command.add_option("--folds", options->calibration.folds, "Folds of cross-validation, grouped by shape; 0: none")
+    command.add_option("--folds", options->calibration.folds, "Folds of cross-validation, grouped by shape (0: none)")
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
-    command.add_option("--holdout", options->calibration.holdout, "Share of shapes that no fit sees")->check(share_to_hold_out);
-    command.add_option("--seed", options->calibration.seed, "Of the solver, the folds and the held-out rows")
+    command.add_option("--holdout", options->calibration.holdout, "Fraction of the shapes to hold out of the fit (default: 0)")
+        ->check(share_to_hold_out);
+    command.add_option("--seed", options->calibration.seed, "Seed of the solver, the folds and the held-out rows")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     command
         .add_option("--evaluations", options->calibration.evaluations_per_parameter,
-                    "Of the local solver for each parameter of a stage; of kernels as many again go to the global one")
+                    "Evaluations of the local solver for each parameter of a stage. Kernel stages use as many again in the global solver")
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
     command
         .add_option("--budget", options->budget_seconds,
-                    "Stop after this many seconds with the best found; results then depend on the machine")
+                    "Stop after this time with the best fit so far. Results then depend on the machine")
         ->check(above_zero);
-    command.add_option("--stage", options->calibration.stages, fmt::format("Fit only these stages: {}", fmt::join(stage_names(), ", ")))
+    command
+        .add_option("--stage", options->calibration.stages,
+                    fmt::format("Fit only these stages: {} (default: all)", fmt::join(stage_names(), ", ")))
         ->delimiter(',');
-    command.add_flag("--kernels-only", options->without_models, "Leave whole-model rows out of the fit");
+    command.add_flag("--kernels-only", options->without_models, "Fit to rows of kernels alone, without whole models");
 }
 
 }  // namespace
 
 void add_calibrate_command(CLI::App& app) {
     auto options = std::make_shared<CalibrateOptions>();
-    CLI::App* command = app.add_subcommand(
-        "calibrate", "Fit the model's parameters to measured rows, and say what accuracy to expect on rows that the fit has not seen");
-    command->add_option("--gpu", options->gpus,
-                        "GPU to fit: id, alias or profile file; repeatable. An alias stands for its measured variants");
-    command->add_option("--architecture", options->architecture,
-                        "Fit all measured GPUs of an architecture together; 'all' pools every one");
-    command->add_flag("--arch-fit", options->pooled, "Fit the GPUs named by --gpu together, for --architecture");
-    command->add_option("--family", options->family,
-                        "Fit the kernels of this family alone (software/libraries), over what the GPU or architecture was fitted to; "
-                        "default of --data: validation_data/kernels_by_family");
+    CLI::App* command = app.add_subcommand("calibrate");
+    command->add_option("-g,--gpu", options->gpus,
+                        "GPU to fit: id, alias or profile file. Several are allowed. An alias means all its measured variants");
+    command->add_option("--architecture", options->architecture, "Fit all measured GPUs of this architecture together (all: every GPU)");
+    command->add_flag("--arch-fit", options->pooled, "Fit the GPUs of --gpu together, for --architecture");
+    command->add_option(
+        "--family", options->family,
+        "Fit only the kernels of this family of software/libraries. --data is then validation_data/kernels_by_family by default");
     command->add_option("--data", options->data, "Measurement files or folders (default: the shipped validation_data)");
     add_fit_options(*command, options);
-    command->add_flag("--leave-one-out", options->leave_one_out, "Fit on all but one GPU at a time and judge on that one; writes nothing");
-    command->add_flag("--leave-architecture-out", options->by_architecture, "The same with a whole architecture left out");
+    command->add_flag("--leave-one-out", options->leave_one_out, "Fit to all but one GPU at a time, and print the error on that one");
+    command->add_flag("--leave-architecture-out", options->by_architecture,
+                      "Fit to all but one architecture at a time, and print the error on that one");
     auto* write_flag = command->add_flag("--write", options->write,
-                                         "Write the fit where predictions find it: into gpus/ of --data-dir, else into your own folder "
+                                         "Save the fit where predictions find it: in gpus/ of --data-dir, else in your own folder "
                                          "($XDG_DATA_HOME/roofcast, else ~/.local/share/roofcast)");
     command->add_flag("--yes", options->yes, "Replace a shipped fit without asking")->needs(write_flag);
     command->add_flag("--from-scratch", options->from_scratch,
-                      "Ignore the fit in force, and fit all parameters to the rows given alone (default without --data)");
-    command->add_flag("--dry-run", options->dry_run, "Only report (the default)")->excludes(write_flag);
+                      "Ignore the fit in force, and fit all parameters to the given rows (default without --data)");
+    command->add_flag("--dry-run", options->dry_run, "Only print the fit (default)")->excludes(write_flag);
     command->add_flag("--neutral-start", options->neutral,
-                      "Start from the hand values of arch/_default.toml alone: those of an architecture may know the rows already");
-    auto* summary = command->add_flag("--summary", options->summary, "Fit nothing: the accuracy table of all fit files");
-    command->add_flag("--by-kind", options->by_kind, "With --summary: one row a kind of work")->needs(summary);
+                      "Start from gpus/arch/_default.toml alone, because values of an architecture may come from the same rows");
+    auto* summary = command->add_flag("--summary", options->summary, "Print the accuracy of all fit files, and fit nothing");
+    command->add_flag("--by-kind", options->by_kind, "Group --summary by kind of work")->needs(summary);
     for (const char* judging : {"--leave-one-out", "--leave-architecture-out", "--summary"})
         write_flag->excludes(command->get_option(judging));
     for (const char* of_a_fit : {"--gpu", "--architecture", "--data"})
         command->get_option("--summary")->excludes(command->get_option(of_a_fit));
-    command->add_option("--date", options->date, "Date to state in the fit file, ISO 8601");
+    command->add_option("--date", options->date, "Date to write into the fit file, YYYY-MM-DD (default: none)");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

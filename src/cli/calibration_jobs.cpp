@@ -34,7 +34,7 @@ std::vector<std::string> measured_variants(const std::filesystem::path& folder, 
         if (id == chosen.id || id.starts_with(asked + "-")) variants.push_back(id);
     }
     if (variants.empty()) variants.push_back(chosen.id);
-    note(fmt::format("{} stands for the measured {}", asked, fmt::join(variants, ", ")));
+    note(fmt::format("{} means the measured {}", asked, fmt::join(variants, ", ")));
     return variants;
 }
 
@@ -56,7 +56,7 @@ const KernelFamily& family_named(const std::string& name, const SoftwareStacks& 
         if (family->name == name) return *family;
         names.push_back(family->name);
     }
-    throw Error({.what = "no such kernel family",
+    throw Error({.what = "unknown kernel family",
                  .key = "--family",
                  .found = name,
                  .expected = "a family of software/libraries",
@@ -86,7 +86,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     for (GpuProfile& gpu : input.gpus) gpu = with_libraries(std::move(gpu), software);
     mark_rows(software, hosts, input.kernels, among(input.gpus));
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
-    if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families are left out; --family fits them", left));
+    if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families were left out; --family fits them", left));
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
     input.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (options.without_models || !options.family.empty()) return input;
@@ -111,7 +111,8 @@ std::filesystem::path fit_folder(const CalibrateOptions& options) {
     if (!options.common.data_dir.empty()) return options.common.gpus();
     const auto folder = options.common.user_fits();
     if (folder.empty() && options.write)
-        throw Error({.what = "there is no folder for your fits", .key = "--write", .suggestion = "set XDG_DATA_HOME, or give --data-dir"});
+        throw Error(
+            {.what = "no folder for your own fits is known", .key = "--write", .suggestion = "set XDG_DATA_HOME, or give --data-dir"});
     return folder;
 }
 
@@ -164,13 +165,13 @@ std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const s
                      .suggestion = did_you_mean(options.architecture, architectures)});
     for (const GpuProfile& profile : profiles) {
         if (options.architecture == all_architectures || profile.architecture == options.architecture) continue;
-        throw Error({.what = fmt::format("{} is no GPU of that architecture but of {}", profile.id, profile.architecture),
+        throw Error({.what = fmt::format("{} is a GPU of architecture {}", profile.id, profile.architecture),
                      .key = "--architecture",
                      .found = options.architecture,
                      .suggestion = fmt::format("--architecture {}, or all", profile.architecture)});
     }
     if (profiles.empty())
-        throw Error({.what = "no GPU of this architecture was measured", .key = "--architecture", .found = options.architecture});
+        throw Error({.what = "no GPU of this architecture has measurements", .key = "--architecture", .found = options.architecture});
     return profiles;
 }
 
@@ -192,11 +193,11 @@ void require_data_files(const CommonOptions& common) {
         if (!std::filesystem::exists(data / file)) missing.emplace_back(file);
     }
     if (missing.empty()) return;
-    throw Error({.what = fmt::format("the data folder has no {}", fmt::join(missing, " and no ")),
+    throw Error({.what = fmt::format("the data folder lacks {}", fmt::join(missing, " and ")),
                  .file = data.string(),
                  .key = common.data_dir.empty() ? "" : "--data-dir",
                  .expected = "gpus/ with profiles and arch/_default.toml, software/ and models/",
-                 .suggestion = "copy the shipped gpus/, software/ and models/ there; validation_data/ is optional"});
+                 .suggestion = "copy the shipped gpus/, software/ and models/ there"});
 }
 
 CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& data) {
@@ -207,7 +208,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     nobody.architecture = all ? std::string(default_architecture) : options.architecture;
     std::vector<std::string> ids;
     for (const auto& profile : profiles) ids.push_back(profile.id);
-    note(fmt::format("fitting together: {}", fmt::join(ids, ", ")));
+    note(fmt::format("fitting {} together", fmt::join(ids, ", ")));
     const bool of_family = !options.family.empty();
     if (of_family) nobody.vendor = profiles.front().vendor;
     ParameterSet start = of_family         ? load_parameters(folder, nobody)

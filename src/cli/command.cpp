@@ -21,9 +21,9 @@ namespace {
 
 /// The complaint about what is no file: who gives a bare number to --output means tokens, and who gives a dash standard output.
 std::string no_file(const std::string& file) {
-    if (file == "-") return "standard output is where results go without --output";
+    if (file == "-") return "results go to standard output when --output is left out";
     const bool count = std::all_of(file.begin(), file.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    return count ? fmt::format("a file is needed, found \"{}\"; output tokens are --generate", file) : std::string();
+    return count ? fmt::format("a file is needed, found \"{}\"; --generate sets output tokens", file) : std::string();
 }
 
 /// What an option's value may name: itself, and where it is a list each entry.
@@ -129,10 +129,10 @@ void write(const Report& report, const CommonOptions& options) {
 
 void require_output(std::string_view option, const std::string& file, const CommonOptions& options) {
     if (file.ends_with(".toml"))
-        throw Error({.what = "what is printed is no TOML, and profiles, models and fits are",
+        throw Error({.what = "roofcast prints text here, not TOML",
                      .key = std::string(option),
                      .found = file,
-                     .suggestion = "name a .txt, .json or .csv file"});
+                     .suggestion = "choose another file than a profile, model or fit, such as a .txt, .json or .csv file"});
     std::vector<std::filesystem::path> read;
     for (const CLI::Option* given : options.command->get_options()) {
         if (given->get_name() == "--output" || given->get_name() == "--rows") continue;
@@ -152,7 +152,7 @@ void require_apart(std::string_view option, const std::string& file, const std::
     };
     for (const auto& other : others) {
         if (other.empty() || place(file) != place(other)) continue;
-        throw Error({.what = "the same file is to be written and to be read, or to be written twice",
+        throw Error({.what = "the command also reads or writes this file",
                      .key = std::string(option),
                      .found = file,
                      .suggestion = "name another file"});
@@ -171,7 +171,7 @@ void note(const std::string& text) {
 void Notes::add(const GpuChoice& choice, const GpuProfile& gpu) {
     add(choice.note);
     for (const Assumption& a : gpu.assumed) {
-        if (a.key == "architecture") add(fmt::format("{}: unknown architecture, taken for a {}: {}", gpu.id, a.value, a.reason));
+        if (a.key == "architecture") add(fmt::format("{}: unknown architecture, treated as {}: {}", gpu.id, a.value, a.reason));
     }
 }
 

@@ -26,13 +26,13 @@ struct CompareOptions {
 
 std::vector<Gpu> load_gpus(const CompareOptions& options, Notes& notes) {
     if (options.gpus.size() < 2)
-        throw Error({.what = "nothing to compare with", .key = "--gpu", .found = "one GPU", .expected = "two or more"});
+        throw Error({.what = "a comparison needs two GPUs", .key = "--gpu", .found = "one GPU", .expected = "two or more"});
     std::vector<Gpu> gpus;
     std::set<std::string> seen;
     for (const auto& id : options.gpus) {
         GpuProfile profile = load_chosen_gpu(options.common.gpus(), id, notes);
         if (!seen.insert(profile.id).second)
-            throw Error({.what = "a GPU is compared with itself", .key = "--gpu", .found = fmt::format("{} twice", profile.id)});
+            throw Error({.what = "a GPU is given twice", .key = "--gpu", .found = profile.id, .suggestion = "name each once"});
         ParameterSet parameters = load_parameters(options.common.gpus(), profile, options.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
@@ -116,15 +116,15 @@ void run(const CompareOptions& options) {
 
 void add_compare_command(CLI::App& app) {
     auto options = std::make_shared<CompareOptions>();
-    CLI::App* command =
-        app.add_subcommand("compare", "GPUs against each other on one model: at equal settings, at each one's best, and by cost");
-    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; two or more, the first is 1×")->required();
-    command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
-    command->add_option("--policy", options->policy, "baseline, optimized, both (of these), cost or all")->capture_default_str();
-    command->add_option("--objective", options->objective, "What each GPU's best is: throughput, latency, cost or energy")
+    CLI::App* command = app.add_subcommand("compare");
+    command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files, two or more. The first is 1x")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file or config.json")->required();
+    command->add_option("--policy", options->policy, "Comparisons to make: baseline, optimized, both (of these), cost or all")
         ->capture_default_str();
-    command->add_flag("--allow-quantization", options->allow_quantization, "Search 8- and 4-bit formats also where others fit");
-    command->add_option("--items", options->items, "Images or requests of the batch job")->capture_default_str();
+    command->add_option("--objective", options->objective, "What to optimize for: throughput, latency, cost or energy")
+        ->capture_default_str();
+    command->add_flag("--allow-quantization", options->allow_quantization, "Also search 8- and 4-bit formats where wider ones fit");
+    command->add_option("--items", options->items, "Images or requests in the batch job")->capture_default_str();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     options->execution = command->get_option("--execution");

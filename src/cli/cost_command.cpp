@@ -106,23 +106,26 @@ void run(const CostOptions& options) {
 }
 
 void add_settings(CLI::App& command, CostOptions& o) {
-    command.add_option("--utilization", o.settings.utilization, "Share of the hours paid for in which the GPUs work")
+    command.add_option("--utilization", o.settings.utilization, "Fraction of the paid hours in which the GPUs are busy")
         ->capture_default_str();
-    command.add_option("--electricity", o.usd_per_kwh, "US dollars a kWh, paid by owners")->capture_default_str();
-    command.add_option("--pue", o.settings.pue, "Power of the site over that of its machines")->capture_default_str();
-    command.add_option("--host-watts", o.host_watts, "Power of the rest of the machine, for each GPU")->capture_default_str();
-    command.add_option("--life-years", o.settings.life_years, "Years of use over which a purchase loses its value")->capture_default_str();
-    command.add_option("--residual", o.settings.residual, "Share of the purchase price that is left then")->capture_default_str();
-    command.add_option("--horizon-years", o.horizon_years, "Years of the return on investment (default: --life-years)");
+    command.add_option("--electricity", o.usd_per_kwh, "Price of electricity in US dollars per kWh, for owned GPUs")->capture_default_str();
+    command.add_option("--pue", o.settings.pue, "Power usage effectiveness: power of the site over that of its machines")
+        ->capture_default_str();
+    command.add_option("--host-watts", o.host_watts, "Power of the rest of the machine in watts per GPU")->capture_default_str();
+    command.add_option("--life-years", o.settings.life_years, "Years of use over which a purchase is depreciated")->capture_default_str();
+    command.add_option("--residual", o.settings.residual, "Fraction of the purchase price that remains after --life-years")
+        ->capture_default_str();
+    command.add_option("--horizon-years", o.horizon_years, "Years over which the return on investment is computed (default: --life-years)");
 }
 
 }  // namespace
 
 void add_cost_command(CLI::App& app) {
     auto options = std::make_shared<CostOptions>();
-    CLI::App* command = app.add_subcommand("cost", "Dollars and joules of an item or token, rented and owned");
-    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several allowed")->required();
-    command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
+    CLI::App* command = app.add_subcommand("cost");
+    command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several are allowed")->required();
+    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several are allowed")
+        ->required();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     add_rent_options(*command, options->prices);

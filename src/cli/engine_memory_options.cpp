@@ -23,9 +23,9 @@ void refuse_batches(const RunOptions& run) {
         {run.batch.has_value(), "--batch"}, {run.prompt.has_value(), "--prompt"}, {run.generate.has_value(), "--generate"}};
     for (const auto& [is_given, option] : given) {
         if (!is_given) continue;
-        throw Error({.what = "an engine forms batches itself, of as many sequences as its cache holds",
+        throw Error({.what = "an engine forms its batches from the sequences that its KV cache holds",
                      .key = option,
-                     .suggestion = "--context for the length of a sequence, --max-seqs for how many a step takes"});
+                     .suggestion = "use --context for the length of a sequence, and --max-seqs for the sequences of a step"});
     }
     const TechniqueOptions& t = run.techniques;
     const std::pair<const std::string*, const char*> techniques[] = {{&t.cached_prefix, "--cached-prefix"},
@@ -36,7 +36,7 @@ void refuse_batches(const RunOptions& run) {
                                                                      {&t.mtp, "--mtp"}};
     for (const auto& [text, option] : techniques) {
         if (text->empty()) continue;
-        throw Error({.what = "this option does not apply to an engine's memory",
+        throw Error({.what = "an engine's memory does not depend on this option",
                      .key = option,
                      .found = *text,
                      .suggestion = "leave it out, or leave out --software"});
@@ -46,17 +46,12 @@ void refuse_batches(const RunOptions& run) {
 }  // namespace
 
 void add_engine_memory_options(CLI::App& command, EngineMemoryOptions& o) {
-    constexpr const char* group = "As an engine divides memory, with --software and --gpu";
-    command
-        .add_option("--memory-fraction", o.fraction,
-                    "Fraction of memory: vLLM's gpu_memory_utilization, SGLang's mem_fraction_static, TensorRT-LLM's "
-                    "free_gpu_memory_fraction (default: the engine's)")
-        ->group(group);
-    command.add_option("--max-tokens", o.max_tokens, "Tokens of the largest step: vLLM's max_num_batched_tokens (default: the engine's)")
-        ->group(group);
-    command.add_option("--max-seqs", o.max_sequences, "Sequences of the largest step: vLLM's max_num_seqs (default: the engine's)")
-        ->group(group);
-    command.add_option("--context", o.context, "Tokens of the longest sequence: vLLM's max_model_len (default: the model's)")->group(group);
+    command.add_option("--memory-fraction", o.fraction,
+                       "Fraction of the memory that the engine takes: gpu_memory_utilization (vLLM), mem_fraction_static (SGLang) or "
+                       "free_gpu_memory_fraction (TensorRT-LLM) (default: the engine's)");
+    command.add_option("--max-tokens", o.max_tokens, "Tokens in the largest step: max_num_batched_tokens (vLLM) (default: the engine's)");
+    command.add_option("--max-seqs", o.max_sequences, "Sequences in the largest step: max_num_seqs (vLLM) (default: the engine's)");
+    command.add_option("--context", o.context, "Tokens in the longest sequence: max_model_len (vLLM) (default: the model's)");
 }
 
 EngineSettings engine_settings(const EngineMemoryOptions& o) {
@@ -80,11 +75,11 @@ bool divides_as_engine(const EngineMemoryOptions& options, const RunOptions& run
     }
     if (!options.any()) return false;
     const char* missing = run.software.empty() || !described ? "--software" : "--gpu";
-    throw Error({.what = "--memory-fraction, --max-tokens, --max-seqs and --context are settings of an engine on a GPU",
+    throw Error({.what = "--memory-fraction, --max-tokens, --max-seqs and --context need an engine and a GPU",
                  .key = missing,
                  .found = described ? "none" : run.software,
                  .expected = described ? "a GPU" : engine_memory_names(software.memory),
-                 .suggestion = "for example --software vllm --gpu h100"});
+                 .suggestion = "such as --software vllm --gpu h100"});
 }
 
 NamedMemory named_memory(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,

@@ -46,7 +46,7 @@ void require_may_write(const CalibrationJob& job, const CalibrateOptions& option
     throw Error({.what = "--write would replace a shipped fit, and there is no terminal to ask on",
                  .file = job.file.string(),
                  .key = "--write",
-                 .suggestion = "add --yes, or leave out --data-dir to write into your own folder"});
+                 .suggestion = "add --yes, or leave out --data-dir to save the fit in your own folder"});
 }
 
 bool may_replace(const CalibrationJob& job, const CalibrateOptions& options, const std::string& comparison) {

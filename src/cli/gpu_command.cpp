@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "cli/catalogue_filters.hpp"
 #include "cli/command.hpp"
 #include "cli/gpu_new_command.hpp"
 #include "profile/architecture_facts.hpp"
@@ -18,10 +19,11 @@ namespace {
 
 struct GpuOptions : CommonOptions {
     std::vector<std::string> asked;
+    CatalogueFilter filter;
 };
 
 void list_gpus(const GpuOptions& options) {
-    write(gpu_list_report(load_gpu_catalogue(options.gpus())), options);
+    write(gpu_list_report(matching(load_gpu_catalogue(options.gpus()), options.filter, options.gpus())), options);
 }
 
 void show_gpu(const GpuOptions& options) {
@@ -86,30 +88,29 @@ void check_gpus(const GpuOptions& options) {
     write(gpu_check_report(checked, files), options);
     notes.print();
     if (const std::size_t open = unexplained(checked); open > 0) {
-        throw std::runtime_error(fmt::format("{} unexplained {}: correct the value, or give the reason in the profile's [explained] table",
-                                             open, open == 1 ? "finding" : "findings"));
+        throw std::runtime_error(fmt::format("{} unexplained {}: correct the value, or explain it in the profile's [explained] table", open,
+                                             open == 1 ? "finding" : "findings"));
     }
 }
 
 }  // namespace
 
 void add_gpu_command(CLI::App& app) {
-    auto* gpu = app.add_subcommand("gpu", "GPU profiles: list, show, check, new");
+    auto* gpu = app.add_subcommand("gpu");
     gpu->require_subcommand(1);
-    const auto add = [gpu](const char* name, const char* meaning, void (*run)(const GpuOptions&)) {
+    const auto add = [gpu](const char* name, void (*run)(const GpuOptions&)) {
         auto options = std::make_shared<GpuOptions>();
-        auto* command = gpu->add_subcommand(name, meaning);
+        auto* command = gpu->add_subcommand(name);
         add_common_options(*command, *options);
         command->callback([options, run] { run(*options); });
         return std::pair{command, options};
     };
-    add("list", "All shipped GPUs with their main figures", list_gpus);
-    const auto [show, shown] = add("show", "Everything about one GPU: facts, precisions, prices, parameters, what is assumed", show_gpu);
-    show->add_option("gpu", shown->asked, "Id, alias or profile file")->required()->expected(1);
-    const auto [check, checked] =
-        add("check", "Hold profiles to what follows from SMs, clocks and architecture; exit 1 on what they do not explain", check_gpus);
-    check->add_option("gpu", checked->asked,
-                      "Ids, aliases or profile files, fit files, gpus/arch/*.toml or software/execution.toml; none: all shipped profiles");
+    const auto [list, listed] = add("list", list_gpus);
+    add_gpu_filters(*list, listed->filter);
+    const auto [show, shown] = add("show", show_gpu);
+    show->add_option("gpu", shown->asked, "GPU id, alias or profile file")->required()->expected(1);
+    const auto [check, checked] = add("check", check_gpus);
+    check->add_option("gpu", checked->asked, "GPU ids, aliases or profile files, or files beside profiles (default: all shipped profiles)");
     add_gpu_new_command(*gpu);
 }
 

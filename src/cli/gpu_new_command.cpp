@@ -28,7 +28,8 @@ void write_skeleton(const NewGpuOptions& options) {
     }
     std::error_code ec;
     if (std::filesystem::exists(std::filesystem::symlink_status(options.output, ec)))
-        throw Error({.what = "the file exists", .key = "--output", .found = options.output, .suggestion = "name a new file, or remove it"});
+        throw Error(
+            {.what = "the file exists", .key = "--output", .found = options.output, .suggestion = "name a new file, or remove this one"});
     write_file_atomically(options.output, text);
 }
 
@@ -36,12 +37,11 @@ void write_skeleton(const NewGpuOptions& options) {
 
 void add_gpu_new_command(CLI::App& gpu) {
     auto options = std::make_shared<NewGpuOptions>();
-    auto* command = gpu.add_subcommand("new", "Write a commented profile to fill in for a GPU that is not shipped");
+    auto* command = gpu.add_subcommand("new");
     command->add_option("name", options->name, "Name of the GPU, such as \"GeForce RTX 4070 SUPER\"")->required()->expected(1);
-    command->add_option("--output", options->output, "Write to this new file instead of standard output");
+    command->add_option("--output", options->output, "New file to write instead of standard output");
     command->add_option("--data-dir", options->data_dir,
-                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
-    command->footer("Example: roofcast gpu new \"GeForce RTX 4070 SUPER\" --output my-gpu.toml");
+                        "Folder of gpus/, software/ and models/ (default: $ROOFCAST_DATA, else beside the program)");
     command->callback([options] { write_skeleton(*options); });
 }
 

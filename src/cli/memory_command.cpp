@@ -107,7 +107,7 @@ bool add_fit(Report& report, const Table& table, const MemoryOptions& options, c
             const auto advice =
                 memory_advice(workload, completed_sizes(request, workload), software, *usable, can_offload(gpu), gpu.gpus_per_machine);
             report.after.push_back(
-                fmt::format("{} does not fit {} in any of these. {}", workload.id, gpu.id, remedies_line(advice.remedies)));
+                fmt::format("{} does not fit {} in any of these formats. {}", workload.id, gpu.id, remedies_line(advice.remedies)));
             all_remedies.push_back({{"model", workload.id}, {"gpu", gpu.id}, {"remedies", advice.remedies}});
         }
     }
@@ -210,11 +210,10 @@ void run(const MemoryOptions& options) {
 
 void add_memory_command(CLI::App& app) {
     auto options = std::make_shared<MemoryOptions>();
-    CLI::App* command = app.add_subcommand(
-        "memory",
-        "Memory of models by precision, or as a serving engine divides a GPU's: weights, activations, KV cache in GiB and tokens");
-    command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several allowed")->required();
-    command->add_option("--gpu", options->gpus, "Also say whether it fits this GPU; several allowed");
+    CLI::App* command = app.add_subcommand("memory");
+    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several are allowed")
+        ->required();
+    command->add_option("-g,--gpu", options->gpus, "GPU that must hold the model. Several are allowed");
     add_engine_memory_options(*command, options->engine);
     add_run_options(*command, options->run);
     add_common_options(*command, options->common);

@@ -1,6 +1,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "cli/catalogue_filters.hpp"
 #include "cli/command.hpp"
 #include "graph/published.hpp"
 #include "report/model_report.hpp"
@@ -14,18 +15,22 @@ struct ModelOptions {
     CommonOptions common;
     std::string id;
     std::vector<std::string> files;
+    CatalogueFilter filter;
 };
 
 void add_list(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
-    CLI::App* command = model.add_subcommand("list", "All shipped models: parameters, GMACs, agreement with published figures");
+    CLI::App* command = model.add_subcommand("list");
+    add_model_filters(*command, options->filter);
     add_common_options(*command, options->common);
-    command->callback([options] { write(model_list_report(load_workload_catalogue(options->common.models())), options->common); });
+    command->callback([options] {
+        write(model_list_report(matching(load_workload_catalogue(options->common.models()), options->filter)), options->common);
+    });
 }
 
 void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
-    CLI::App* command = model.add_subcommand("show", "One model: parameters, FLOPs, weights by precision, operators");
+    CLI::App* command = model.add_subcommand("show");
     add_common_options(*command, options->common);
-    command->add_option("model", options->id, "Id, alias, Hugging Face hub id, file.toml, file.toml#id or config.json")->required();
+    command->add_option("model", options->id, "Model id, alias, hub id, file.toml, file.toml#id or config.json")->required();
     command->callback([options] {
         std::error_code ec;
         const bool path = options->id.find('/') != std::string::npos && std::filesystem::exists(options->id, ec);
@@ -36,9 +41,9 @@ void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 }
 
 void add_check(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
-    CLI::App* command = model.add_subcommand("check", "Reads model files and compares them with their published figures");
+    CLI::App* command = model.add_subcommand("check");
     add_common_options(*command, options->common);
-    command->add_option("files", options->files, "TOML files or Hugging Face configs")->required();
+    command->add_option("files", options->files, "TOML files or Hugging Face config.json files")->required();
     command->callback([options] {
         std::vector<Workload> workloads;
         for (const std::string& file : options->files) {
@@ -47,7 +52,7 @@ void add_check(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
         write(model_list_report(workloads), options->common);
         for (const Workload& workload : workloads) {
             if (!agreement_with_published(workload).holds)
-                throw std::runtime_error("a model is further from its published figures than 1 % or their rounding");
+                throw std::runtime_error("a model deviates from its published figures by more than 1% or their rounding");
         }
     });
 }
@@ -55,7 +60,7 @@ void add_check(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 }  // namespace
 
 void add_model_command(CLI::App& app) {
-    CLI::App* model = app.add_subcommand("model", "List, show and check models");
+    CLI::App* model = app.add_subcommand("model");
     model->require_subcommand(1);
     auto options = std::make_shared<ModelOptions>();
     add_list(*model, options);

@@ -33,9 +33,9 @@ void run(const PipelineOptions& options) {
 
 void add_pipeline_command(CLI::App& app) {
     auto options = std::make_shared<PipelineOptions>();
-    CLI::App* command = app.add_subcommand("pipeline", "Several models that answer a request together: latency, throughput, bottleneck");
-    command->add_option("file", options->file, "TOML of stages, see docs/reference/models.md")->required();
-    command->add_option("--against", options->against, "Another pipeline: how much faster the first is, and whether that is certain");
+    CLI::App* command = app.add_subcommand("pipeline");
+    command->add_option("file", options->file, "TOML file of stages, see docs/reference/models.md")->required();
+    command->add_option("--against", options->against, "Pipeline to compare with: how much faster FILE is, and whether that is certain");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

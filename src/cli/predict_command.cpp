@@ -34,9 +34,9 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
 
 void run(const PredictOptions& options) {
     if (options.explain && options.common.format == "csv")
-        throw Error({.what = "CSV holds one table, and --explain adds several",
+        throw Error({.what = "--explain adds tables, and CSV holds one",
                      .key = "--explain",
-                     .suggestion = "--format json or table, or leave out --explain"});
+                     .suggestion = "use --format json or table, or leave out --explain"});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(options.common.software());
     Notes notes;
@@ -63,13 +63,14 @@ void run(const PredictOptions& options) {
 
 void add_predict_command(CLI::App& app) {
     auto options = std::make_shared<PredictOptions>();
-    CLI::App* command = app.add_subcommand("predict", "Latency, throughput and memory of a model on a GPU, and what bounds them");
-    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; several give a table")->required();
-    command->add_option("--model", options->models, "Model id, TOML file or Hugging Face config.json; several give a table")->required();
+    CLI::App* command = app.add_subcommand("predict");
+    command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several give a table")->required();
+    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several give a table")
+        ->required();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     add_host_option(*command, options->run);
-    command->add_flag("--explain", options->explain, "Also the costliest operators, what is fused, and where each parameter came from");
+    command->add_flag("--explain", options->explain, "Also show the costliest operators, fusions, and the source of each parameter");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

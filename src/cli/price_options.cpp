@@ -17,25 +17,26 @@ UsDollars in_range(double dollars, const char* option, double most) {
     throw Error({.what = "out of range",
                  .key = option,
                  .found = fmt::format("{}", dollars),
-                 .expected = fmt::format("US dollars for one GPU, above 0 and at most {}", most)});
+                 .expected = fmt::format("US dollars for one GPU, above 0, at most {}", most)});
 }
 
 void refuse_beside_given(const std::string& value, const char* option) {
     if (value.empty()) return;
-    throw Error({.what = fmt::format("{} chooses among known prices, and {} gives one", option, rent_option),
+    throw Error({.what = fmt::format("{} chooses among known prices, but {} gives a price", option, rent_option),
                  .key = option,
                  .found = value,
-                 .suggestion = "leave out one of them"});
+                 .suggestion = "leave one out"});
 }
 
 }  // namespace
 
 void add_rent_options(CLI::App& command, PriceOptions& o) {
-    command.add_option(rent_option, o.usd_per_hour, "Rent of one GPU in US dollars (default: the lowest of the profile)");
-    command.add_option("--price", o.kind, "Which rent of the profile: on_demand or spot")->capture_default_str();
-    command.add_option("--provider", o.provider, "Only prices of this provider (AWS) or kind: hyperscaler, specialized or community");
-    command.add_option("--instance", o.instance, "Only prices whose instance contains this");
-    command.add_option("--date", o.date, "Day to which the age of prices is counted, as YYYY-MM-DD (default: today)");
+    command.add_option(rent_option, o.usd_per_hour, "Rent of one GPU in US dollars per hour (default: the lowest of the profile)");
+    command.add_option("--price", o.kind, "Kind of rent: on_demand or spot")->capture_default_str();
+    command.add_option("--provider", o.provider,
+                       "Use only prices of this provider (AWS) or kind of provider: hyperscaler, specialized or community");
+    command.add_option("--instance", o.instance, "Use only prices of instances whose name contains this");
+    command.add_option("--date", o.date, "Day for the age of prices, YYYY-MM-DD (default: today)");
 }
 
 void add_purchase_option(CLI::App& command, PriceOptions& o) {
@@ -83,7 +84,7 @@ std::vector<std::optional<PriceChoice>> like_rents(const std::vector<Gpu>& gpus,
         rents[i].reset();
     }
     if (!left_out.empty())
-        notes.push_back(fmt::format("only community clouds offer {}: not compared with other clouds (--provider community compares these)",
+        notes.push_back(fmt::format("{}: left out, because only community clouds offer it; --provider community compares such offers",
                                     fmt::join(left_out, ", ")));
     return rents;
 }

@@ -38,9 +38,9 @@ void check(const RecommendOptions& o) {
                                                     {"--attention-dp", o.run.attention_data.has_value()}};
     for (const auto& [option, is_given] : degrees) {
         if (is_given)
-            throw Error({.what = "how many GPUs to take is what is searched for",
+            throw Error({.what = "recommend searches for the number of GPUs itself",
                          .key = option,
-                         .suggestion = "--tp and --pp fix the GPUs of one copy, --max-gpus limits all"});
+                         .suggestion = "use --tp and --pp for the GPUs of one copy, and --max-gpus for all GPUs"});
     }
     const auto within = [](const char* option, const std::optional<std::int64_t>& value, std::int64_t most) {
         if (value && (*value < 1 || *value > most))
@@ -56,9 +56,9 @@ void check(const RecommendOptions& o) {
         throw Error({.what = "out of range",
                      .key = "--budget",
                      .found = fmt::format("{}", *o.budget),
-                     .expected = fmt::format("US dollars per hour for all GPUs, above 0 and at most {}", most_usd_per_hour)});
+                     .expected = fmt::format("US dollars per hour for all GPUs, above 0, at most {}", most_usd_per_hour)});
     if (o.prices.usd_per_hour && o.gpus.size() != 1)
-        throw Error({.what = "one price cannot be that of several GPUs",
+        throw Error({.what = "one price cannot stand for several GPUs",
                      .key = rent_option,
                      .found = fmt::format("{}", *o.prices.usd_per_hour),
                      .suggestion = "name the GPU with one --gpu"});
@@ -74,7 +74,7 @@ std::vector<Gpu> load_gpus(const RecommendOptions& o, Notes& notes) {
     std::set<std::string> seen;
     for (GpuProfile& profile : profiles) {
         if (!seen.insert(profile.id).second)
-            throw Error({.what = "a GPU stands twice", .key = "--gpu", .found = profile.id, .suggestion = "name it once"});
+            throw Error({.what = "a GPU is given twice", .key = "--gpu", .found = profile.id, .suggestion = "name each once"});
         ParameterSet parameters = load_parameters(folder, profile, o.common.user_fits());
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
@@ -154,19 +154,23 @@ void run(const RecommendOptions& o) {
 
 void add_recommend_command(CLI::App& app) {
     auto options = std::make_shared<RecommendOptions>();
-    CLI::App* command = app.add_subcommand("recommend", "Find the cheapest GPUs that serve a model within latency limits");
-    command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
-    command->add_option("--slo", options->slo, "Limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
-    command->add_option("--rate", options->rate, "Requests of all copies: 5/s, 300/min or 1000/h (default: copies at full load)");
-    command->add_option("--confidence", options->confidence, "What ranks and decides: expected times, or the upper bound of their interval")
+    CLI::App* command = app.add_subcommand("recommend");
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file or config.json")->required();
+    command->add_option("--slo", options->slo, "Latency limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
+    command->add_option("--rate", options->rate,
+                        "Arrival rate for all copies together: 5/s, 300/min or 1000/h (default: each copy at full load)");
+    command
+        ->add_option("--confidence", options->confidence,
+                     "Times that must meet the limits: expected, or upper (the upper bound of the interval)")
         ->check(CLI::IsMember(std::vector<std::string>{confidence_names.begin(), confidence_names.end()}))
         ->capture_default_str();
-    command->add_option("--budget", options->budget, "Most US dollars per hour for all GPUs");
-    command->add_option("--max-gpus", options->most_gpus, "Most GPUs of all copies together");
-    command->add_option("--gpu", options->gpus, "Only these: GPU id, alias or profile file (default: all of roofcast gpu list)");
-    command->add_flag("--allow-quantization", options->allow_quantization, "Search 8- and 4-bit formats, too");
-    command->add_flag("--all", options->all, "A row for each number format and degree of parallelism, not only for each GPU");
-    command->add_option("--top", options->top, "Most rows (default: 10; all with --gpu or --all)");
+    command->add_option("--budget", options->budget, "Most US dollars per hour for all GPUs (default: no limit)");
+    command->add_option("--max-gpus", options->most_gpus, "Most GPUs of all copies together (default: no limit)");
+    command->add_option("-g,--gpu", options->gpus,
+                        "GPU to search: id, alias or profile file. Several are allowed (default: all shipped GPUs)");
+    command->add_flag("--allow-quantization", options->allow_quantization, "Also search 8- and 4-bit formats");
+    command->add_flag("--all", options->all, "Show a row for each number format and degree of parallelism, not only the best of each GPU");
+    command->add_option("--top", options->top, "Most rows to show (default: 10; with --gpu or --all: all)");
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     add_rent_options(*command, options->prices);

@@ -72,17 +72,17 @@ Parallelism parallelism(const RunOptions& options, const Workload& workload) {
     if (const DecoderLlm* llm = language_model(workload);
         !degrees_given && llm != nullptr && !splits_heads(*llm, std::max<std::int64_t>(1, gpus / p.attention_data)))
         throw Error(
-            {.what = fmt::format("{} has {} attention heads{}, which --gpus must divide where no degrees are given", workload.id,
-                                 llm->heads, llm->kv_heads < llm->heads && !llm->mla ? fmt::format(" and {} KV heads", llm->kv_heads) : ""),
+            {.what = fmt::format("{} has {} attention heads{}, and {} GPUs cannot split them evenly", workload.id, llm->heads,
+                                 llm->kv_heads < llm->heads && !llm->mla ? fmt::format(" and {} KV heads", llm->kv_heads) : "", gpus),
              .key = "--gpus",
              .found = std::to_string(gpus),
-             .suggestion = gpus <= llm->layers ? fmt::format("--pp {} makes a pipeline of them, --dp {} copies", gpus, gpus)
-                                               : std::string("--dp makes copies")});
+             .suggestion = gpus <= llm->layers ? fmt::format("use --pp {} (pipeline) or --dp {} (copies)", gpus, gpus)
+                                               : std::string("use --dp (copies)")});
     if (p.gpus() != gpus) {
-        throw Error({.what = "the degrees of parallelism do not multiply to --gpus",
+        throw Error({.what = "--tp times --pp times --dp is not --gpus",
                      .key = "--gpus",
                      .found = fmt::format("{} (tp {} × pp {} × dp {} = {})", gpus, p.tensor, p.pipeline, p.data, p.gpus()),
-                     .suggestion = "leave out --gpus or give degrees that multiply to it"});
+                     .suggestion = "leave out --gpus, or give degrees whose product it is"});
     }
     return p;
 }
@@ -110,7 +110,7 @@ Execution required_execution(const std::string& text) {
 WeightFormat required_weights(const std::string& text) {
     if (const auto format = parse_weight_format(text)) return *format;
     std::vector<std::string> names = weight_format_names();
-    names.emplace_back("exl2-B-bpw of B bits up to 8");
+    names.emplace_back("exl2-B-bpw (B bits, at most 8)");
     throw Error({.what = "unknown weight format",
                  .key = "--weights",
                  .found = text,
@@ -138,16 +138,17 @@ Precision required_precision(const std::string& text, const std::string& option)
 
 std::string format_note(const Run& request) {
     if (request.precision != Precision::int4 || request.weights) return {};
-    return "int4 is what GEMMs compute in; for 4-bit weights that are computed in 16 bits, give --weights int4 instead of --precision int4";
+    return "--precision int4 makes GEMMs compute in int4; 4-bit weights that are computed in 16 bits are --weights int4";
 }
 
 std::string precision_note(const Workload& workload, const GpuProfile& gpu, Precision taken) {
     const auto own = name(workload.default_precision);
     if (workload.native_weights && taken == multiplied_in(*workload.native_weights))
-        return fmt::format("precision {}, in which engines compute with the published weights of {}; --precision sets it", name(taken),
+        return fmt::format("precision {}: engines compute the published weights of {} in it; --precision sets another", name(taken),
                            workload.id);
-    if (taken == workload.default_precision) return fmt::format("precision {}, which is {}'s own; --precision sets it", own, workload.id);
-    return fmt::format("precision {}, the nearest to {}'s own {} that {} has; --precision sets it", name(taken), workload.id, own, gpu.id);
+    if (taken == workload.default_precision)
+        return fmt::format("precision {}, the default of {}; --precision sets another", own, workload.id);
+    return fmt::format("precision {}: {} lacks {}, the default of {}; --precision sets another", name(taken), gpu.id, own, workload.id);
 }
 
 void require_software(const RunOptions& options, const SoftwareStacks& software) {
@@ -158,7 +159,7 @@ void require_software(const RunOptions& options, const SoftwareStacks& software)
         if (software.engine(execution, options.software) != nullptr) ways.emplace_back(name(execution));
     }
     if (!ways.empty())
-        throw Error({.what = fmt::format("this engine does not run as {}", options.execution),
+        throw Error({.what = fmt::format("this engine does not run in execution mode {}", options.execution),
                      .key = "--software",
                      .found = options.software,
                      .suggestion = fmt::format("add --execution {}", fmt::join(ways, " or "))});
@@ -170,7 +171,7 @@ void require_software(const RunOptions& options, const SoftwareStacks& software,
     if (options.software.empty()) return;
     const Engine* engine = software.engine(required_execution(options.execution), options.software);
     if (engine == nullptr || !engine->versions || engine->versions->hold(options.software)) return;
-    notes.add(fmt::format("software '{}': no data for this version; using {} ({} to {})", options.software, engine->stack.name,
+    notes.add(fmt::format("--software {}: no data for this version; using {} ({} to {})", options.software, engine->stack.name,
                           engine->versions->first, engine->versions->last));
 }
 
@@ -183,7 +184,7 @@ Error unknown_engine(const std::string& key, const std::string& found, const Sof
     return Error({.what = "unknown engine",
                   .key = key,
                   .found = found,
-                  .expected = "a name of `roofcast software list`, with a version (\"vllm 0.24\") or without",
+                  .expected = "a name from `roofcast software list`, with or without a version (\"vllm 0.24\")",
                   .suggestion = did_you_mean(found, names)});
 }
 
@@ -191,45 +192,45 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     const auto count = [&command](const char* name, std::optional<std::int64_t>& value, const char* meaning) {
         command.add_option(name, value, meaning)->check(CLI::Validator(within_type, ""));
     };
-    command.add_option("--precision", o.precision,
-                       "fp32, tf32, fp16, bf16, fp8, int8, int4, fp4 (default: the model's own, or the nearest that the GPU has)");
-    command.add_option("--weights", o.weights, "How weights are stored when not as computed: int8, int4, awq-int4, q4_k_m, …");
+    command.add_option("-p,--precision", o.precision,
+                       "Precision of GEMMs: fp32, tf32, fp16, bf16, fp8, int8, int4 or fp4 (default: the model's, or the nearest that the "
+                       "GPU has)");
+    command.add_option("--weights", o.weights,
+                       "Storage format of the weights: fp8, int8, int4, awq-int4, q4_k_m or another (default: the precision)");
     command.add_option("--kv", o.kv, "Precision of the KV cache (default: that of the activations)");
-    count("--batch", o.batch, "Sequences or images at once (default: 1)");
-    count("--prompt", o.prompt, "Prompt tokens of each sequence (default: 512; encoders: their own)");
+    count("-b,--batch", o.batch, "Sequences or images in one batch (default: 1)");
+    count("--prompt", o.prompt, "Prompt tokens in each sequence (default: 512; encoders: the model's)");
     count("--generate", o.generate, "Output tokens of each sequence (default: 128)");
-    count("--image-size", o.image_size, "Pixels on a side (default: the model's)");
-    count("--steps", o.steps, "Denoising steps of diffusion models (default: the model's)");
-    count("--images", o.images, "Images of each sequence, for vision-language models (default: 1)");
-    count("--gpus", o.gpus, "GPUs in all: tensor parallel for language models, data parallel for others, unless degrees are given");
-    count("--tp", o.tensor, "Tensor-parallel degree");
-    count("--pp", o.pipeline, "Pipeline-parallel degree");
-    count("--dp", o.data, "Data-parallel copies");
-    count("--ep", o.expert, "Expert-parallel degree");
-    count("--attention-dp", o.attention_data, "Attention data-parallel groups of the --tp GPUs, which share the experts (default: 1)");
-    command.add_option("--execution", o.execution, "eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
-    command.add_option(
-        "--software,--engine", o.software,
-        "Engine, with its version or without: vllm, \"vllm 0.24\", llama.cpp; `roofcast software list` has all (default: any)");
-    command.add_option("--layout", o.layout, "Layout of images: nhwc (channels last) or nchw (default: the execution mode's)")
+    count("--image-size", o.image_size, "Height and width of each image in pixels (default: the model's)");
+    count("--steps", o.steps, "Denoising steps of a diffusion model (default: the model's)");
+    count("--images", o.images, "Images in each sequence of a vision-language model (default: 1)");
+    count("--gpus", o.gpus, "GPUs in total. Without --tp, --pp and --dp: tensor parallel for language models, copies for others");
+    count("--tp", o.tensor, "Tensor-parallel degree (default: 1)");
+    count("--pp", o.pipeline, "Pipeline-parallel degree (default: 1)");
+    count("--dp", o.data, "Data-parallel copies (default: 1)");
+    count("--ep", o.expert, "Expert-parallel degree (default: 1)");
+    count("--attention-dp", o.attention_data,
+          "Data-parallel groups of attention among the --tp GPUs, which share the experts (default: 1)");
+    command.add_option("--execution", o.execution, "Execution mode: eager, cuda_graph, compiled, tensorrt or fused")->capture_default_str();
+    command.add_option("--software,--engine", o.software,
+                       "Engine, with or without its version: vllm, \"vllm 0.24\", llama.cpp. See `roofcast software list` (default: none "
+                       "in particular)");
+    command.add_option("--layout", o.layout, "Memory layout of images: nhwc (channels last) or nchw (default: the execution mode's)")
         ->check(CLI::IsMember({"nhwc", "nchw"}));
-    command.add_option("--streams", o.streams, "Streams for independent operators (default: the software's, else 1)")
+    command.add_option("--streams", o.streams, "CUDA streams for independent operators (default: the engine's, else 1)")
         ->capture_default_str()
         ->check(CLI::Range(1, static_cast<int>(most_streams)));
     add_technique_options(command, o.techniques);
 }
 
 void add_host_option(CLI::App& command, RunOptions& o) {
-    command
-        .add_option("--host-time", o.host_time,
-                    "Time that the host takes to issue work, over that of the hosts that engines were measured on")
+    command.add_option("--host-time", o.host_time, "CPU launch overhead relative to that of the machines that engines were measured on")
         ->capture_default_str();
 }
 
 void add_pcie_option(CLI::App& command, RunOptions& o) {
-    command.add_option(
-        "--pcie", o.pcie,
-        "Set the PCIe topology: host (GPUs share the host bridge) or switch (each link at full rate) (default: the GPU profile's)");
+    command.add_option("--pcie", o.pcie,
+                       "PCIe topology: host (GPUs share the host bridge) or switch (each link at full rate) (default: the GPU profile's)");
 }
 
 Run run_request(const RunOptions& o, const Workload& workload, const GpuProfile* gpu, const std::filesystem::path& models_folder) {

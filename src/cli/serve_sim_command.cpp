@@ -22,7 +22,7 @@ struct ServeSimOptions {
 
 void refuse_useless(const ServeSimOptions& o) {
     if (o.run.batch)
-        throw Error({.what = "the scheduler forms batches of what waits", .key = "--batch", .suggestion = "--max-seqs limits them"});
+        throw Error({.what = "the scheduler forms its own batches", .key = "--batch", .suggestion = "use --max-seqs to limit them"});
     refuse_contradictions(o.serving, o.run.prompt || o.run.generate);
 }
 
@@ -32,7 +32,7 @@ void refuse_endless(const std::vector<ServingRequest>& requests) {
     double tokens = 0;
     for (const ServingRequest& request : requests) tokens += static_cast<double>(request.output_tokens);
     if (tokens > most)
-        throw Error({.what = "too large: output tokens of all requests",
+        throw Error({.what = "the requests have too many output tokens to simulate",
                      .key = "--requests",
                      .found = fmt::format("{:.4g} in all", tokens),
                      .expected = fmt::format("at most {:.4g}", most)});
@@ -46,7 +46,7 @@ Run request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gp
     if (others.any())
         throw Error({.what = "the simulated engine has its own options for cached prefixes, chunks and blocks, and no offloading",
                      .key = "--cached-prefix, --prefill-chunk, --kv-block, --offload",
-                     .suggestion = "--prefix-cached, --chunk or --block-size"});
+                     .suggestion = "use --prefix-cached, --chunk or --block-size"});
     if (!o.serving.trace.empty()) request.prompt_tokens = request.generate_tokens = 1;
     return completed(std::move(request), workload, gpu);
 }
@@ -95,7 +95,7 @@ void run(const ServeSimOptions& o) {
     named.assumptions = serving_assumptions(named.question, workload, named.engine);
     named.assumed = gpu.profile.assumed;
     if (o.run.precision.empty())
-        named.notes.push_back(fmt::format("precision {}; --precision sets it", name(named.question.request.precision)));
+        named.notes.push_back(fmt::format("precision {}; --precision sets another", name(named.question.request.precision)));
     if (auto text = pcie_note(named.question.request, gpu.profile); !text.empty()) named.notes.push_back(std::move(text));
     write(serving_report(named), o.common);
     notes.print();
@@ -106,9 +106,9 @@ void run(const ServeSimOptions& o) {
 
 void add_serve_sim_command(CLI::App& app) {
     auto options = std::make_shared<ServeSimOptions>();
-    CLI::App* command = app.add_subcommand("serve-sim", "Latencies under load: requests through a continuous-batching scheduler");
-    command->add_option("--gpu", options->gpu, "GPU id, alias or profile file")->required();
-    command->add_option("--model", options->model, "Model id, TOML file or Hugging Face config.json")->required();
+    CLI::App* command = app.add_subcommand("serve-sim");
+    command->add_option("-g,--gpu", options->gpu, "GPU id, alias or profile file")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file or config.json")->required();
     add_serving_options(*command, options->serving);
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);

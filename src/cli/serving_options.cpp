@@ -71,42 +71,44 @@ Seconds required_time(const std::string& key, const std::string& text) {
         if (value && *value > 0 && (*value * size).in(s) <= longest) return *value * size;
         break;
     }
-    throw wrong("--slo", fmt::format("{}={}", key, text), "a time above zero with its unit: 200ms, 1.5s or 800us", "not a time");
+    throw wrong("--slo", fmt::format("{}={}", key, text), "a time above zero with its unit, such as 200ms, 1.5s or 800us", "not a time");
 }
 
 }  // namespace
 
 void add_serving_options(CLI::App& command, ServingOptions& o) {
-    command.add_option("--rate", o.rate, "Requests of a Poisson process: 5/s, 300/min or 1000/h (a bare number: per second)");
-    command.add_option("--trace", o.trace, "CSV file of arrival_s, prompt_tokens, output_tokens in place of random requests");
-    command.add_option("--concurrency", o.users, "Users that each send a request once the one before is finished, in place of a rate");
+    command.add_option("--rate", o.rate, "Arrival rate of a Poisson process: 5/s, 300/min or 1000/h. A bare number is per second");
+    command.add_option("--trace", o.trace, "CSV file of arrival_s, prompt_tokens and output_tokens, instead of random requests");
+    command.add_option("--concurrency", o.users, "Users who each send the next request when the last one is finished, instead of a rate");
     command.add_flag("--find-rate", o.find_rate, "Find the highest rate at which enough requests meet --slo");
-    command.add_option("--requests", o.requests, "How many random requests")->capture_default_str();
-    command.add_option("--prompt-cv", o.prompt_cv, "Standard deviation over mean of prompt lengths, log-normal; 0: all equal")
+    command.add_option("--requests", o.requests, "Number of random requests")->capture_default_str();
+    command.add_option("--prompt-cv", o.prompt_cv, "Coefficient of variation of the prompt lengths, log-normal (0: all equal)")
         ->capture_default_str();
-    command.add_option("--generate-cv", o.generate_cv, "The same of output lengths")->capture_default_str();
-    command.add_option("--seed", o.seed, "Of random requests")->capture_default_str();
-    command.add_option("--slo", o.slo, "Limits to count misses of: ttft=200ms,tpot=30ms,latency=5s, or some of them");
-    command.add_option("--slo-share", o.share, "Share of requests that is to meet --slo in --find-rate")->capture_default_str();
-    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at once (default: the engine's, else 256)");
-    command.add_option("--max-tokens", o.max_tokens, "Tokens of one step (default: the engine's, else 8192)");
+    command.add_option("--generate-cv", o.generate_cv, "Coefficient of variation of the output lengths (0: all equal)")
+        ->capture_default_str();
+    command.add_option("--seed", o.seed, "Seed of the random request generator")->capture_default_str();
+    command.add_option("--slo", o.slo, "Latency limits, of which misses are counted: ttft=200ms,tpot=30ms,latency=5s, or some of them");
+    command.add_option("--slo-share", o.share, "Fraction of the requests that must meet --slo in --find-rate")->capture_default_str();
+    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at a time (default: the engine's, else 256)");
+    command.add_option("--max-tokens", o.max_tokens, "Tokens in one scheduler step (default: the engine's, else 8192)");
     command
-        .add_option(
-            "--batching", o.batching,
-            "mixed: prefill and decode share steps; prompts_first: prefill has steps of its own and decodes wait (default: the engine's)")
+        .add_option("--batching", o.batching,
+                    "How steps are formed: mixed (prefill and decode share steps) or prompts_first (decode waits for prefill) (default: "
+                    "the engine's)")
         ->check(CLI::IsMember(std::vector<std::string>{batching_names.begin(), batching_names.end()}));
-    command.add_option("--chunked-prefill", o.chunked, "Split prompts that do not fit one step: on or off (default: the engine's)")
+    command.add_option("--chunked-prefill", o.chunked, "Split prompts that exceed one step: on or off (default: the engine's)")
         ->check(CLI::IsMember({"on", "off"}));
-    command.add_option("--chunk", o.chunk, "Prompt tokens of one step at most (default: --max-tokens)");
+    command.add_option("--chunk", o.chunk, "Most prompt tokens in one step (default: --max-tokens)");
     command
-        .add_option(
-            "--admission", o.admission,
-            "A sequence enters when its prompt fits the KV cache (prompt), or all of its output too (output) (default: the engine's)")
+        .add_option("--admission", o.admission,
+                    "When a sequence enters: the KV cache has room for its prompt (prompt), or also for its output (output) (default: the "
+                    "engine's)")
         ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}));
-    command.add_option("--block-size", o.block_size, "Tokens of one block of the KV cache (default: 16)");
+    command.add_option("--block-size", o.block_size, "Tokens in one block of the KV cache (default: 16)");
     command.add_option("--memory-fraction", o.memory_fraction,
-                       "Share of the GPU's usable memory that the engine takes; under TensorRT-LLM, of what weights leave (default: 0.9)");
-    command.add_option("--prefix-cached", o.prefix_cached, "Share of each prompt that a prefix cache holds already")->capture_default_str();
+                       "Fraction of the GPU's usable memory that the engine takes. TensorRT-LLM: of what the weights leave (default: 0.9)");
+    command.add_option("--prefix-cached", o.prefix_cached, "Fraction of each prompt that a prefix cache already holds")
+        ->capture_default_str();
 }
 
 Hertz required_rate(const std::string& text) {
@@ -134,15 +136,17 @@ SchedulerOptions scheduler_options(const ServingOptions& o, const SchedulerOptio
     s.max_sequences = count_if(o.max_sequences, "--max-seqs", most_in_step);
     const std::int64_t step = s.max_tokens.value_or(engine.max_tokens);
     if (s.max_sequences > step)
-        throw Error({.what = "each sequence of a step takes a token: --max-seqs must not exceed --max-tokens",
+        throw Error({.what = "--max-seqs exceeds --max-tokens, and each sequence takes at least one token of a step",
                      .key = "--max-seqs",
                      .found = o.max_sequences,
                      .expected = fmt::format("at most {}", step)});
     if (!o.batching.empty()) s.batching = batching_of(o.batching);
     if (!o.chunked.empty()) s.chunked = o.chunked == "on";
     if (!o.chunk.empty() && !s.chunked.value_or(engine.chunked))
-        throw Error(
-            {.what = "chunked prefill is off", .key = "--chunk", .found = o.chunk, .suggestion = "leave it out, or --chunked-prefill on"});
+        throw Error({.what = "chunked prefill is off",
+                     .key = "--chunk",
+                     .found = o.chunk,
+                     .suggestion = "leave it out, or add --chunked-prefill on"});
     s.chunk = count_if(o.chunk, "--chunk", step);
     if (!o.admission.empty()) s.admission = admission_of(o.admission);
     s.block_tokens = count_if(o.block_size, "--block-size", largest_block);
@@ -155,7 +159,7 @@ ServiceObjective service_objective(const std::string& text) {
     ServiceObjective objective;
     if (text.ends_with(','))
         throw Error(
-            {.what = "an objective is missing after the last comma", .key = "--slo", .found = text, .suggestion = "leave the comma out"});
+            {.what = "a limit is missing after the last comma", .key = "--slo", .found = text, .suggestion = "leave the comma out"});
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::string_view item = rest.substr(0, rest.find(','));
@@ -164,12 +168,13 @@ ServiceObjective service_objective(const std::string& text) {
         const std::string key = lower_case(item.substr(0, equals));
         auto* limit = key == "ttft" ? &objective.ttft : key == "tpot" ? &objective.tpot : key == "latency" ? &objective.latency : nullptr;
         if (limit == nullptr || equals == item.size())
-            throw Error({.what = "not an objective",
+            throw Error({.what = "not a limit",
                          .key = "--slo",
                          .found = std::string(item),
                          .expected = "ttft=TIME, tpot=TIME or latency=TIME, joined by commas",
                          .suggestion = did_you_mean(key, {"ttft", "tpot", "latency"})});
-        if (*limit) throw Error({.what = "an objective stands twice", .key = "--slo", .found = std::string(item)});
+        if (*limit)
+            throw Error({.what = "a limit is given twice", .key = "--slo", .found = std::string(item), .suggestion = "give each once"});
         *limit = required_time(key, std::string(item.substr(equals + 1)));
     }
     return objective;
@@ -199,22 +204,23 @@ double share_to_meet(const ServingOptions& o) {
 void refuse_contradictions(const ServingOptions& o, bool tokens_given) {
     const int sources = (o.rate.empty() ? 0 : 1) + (o.trace.empty() ? 0 : 1) + (o.users.empty() ? 0 : 1) + (o.find_rate ? 1 : 0);
     if (sources != 1)
-        throw Error({.what = sources == 0 ? "nothing says when requests arrive" : "several options say when requests arrive",
+        throw Error({.what = sources == 0 ? "no option says when requests arrive" : "several options say when requests arrive",
                      .expected = "one of --rate, --trace, --concurrency and --find-rate",
-                     .suggestion = "for example --rate 5/s"});
+                     .suggestion = "such as --rate 5/s"});
     if (o.find_rate && o.slo.empty())
-        throw Error({.what = "a rate is searched for that meets an objective",
+        throw Error({.what = "the search for a rate needs limits",
                      .key = "--find-rate",
-                     .suggestion = "add --slo, for example --slo ttft=200ms,tpot=30ms"});
+                     .suggestion = "add --slo, such as --slo ttft=200ms,tpot=30ms"});
     const ServingOptions defaults;
     if (!o.find_rate && o.share != defaults.share)
-        throw Error(
-            {.what = "only a search for a rate asks for a share", .key = "--slo-share", .suggestion = "--find-rate in place of --rate"});
+        throw Error({.what = "only --find-rate uses this option",
+                     .key = "--slo-share",
+                     .suggestion = "leave it out, or give --find-rate instead of --rate"});
     if (o.trace.empty()) return;
     const bool drawn_given = tokens_given || o.requests != defaults.requests || o.prompt_cv != defaults.prompt_cv ||
                              o.generate_cv != defaults.generate_cv || o.seed != defaults.seed;
     if (drawn_given)
-        throw Error({.what = "a trace has requests of its own",
+        throw Error({.what = "a trace lists its own requests",
                      .key = "--trace",
                      .suggestion = "leave out --prompt, --generate, --requests, --prompt-cv, --generate-cv and --seed"});
 }

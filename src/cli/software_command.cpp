@@ -28,17 +28,17 @@ void show(const SoftwareOptions& options) {
 }  // namespace
 
 void add_software_command(CLI::App& app) {
-    CLI::App* software = app.add_subcommand("software", "Engines and frameworks: list, show, keys");
+    CLI::App* software = app.add_subcommand("software");
     software->require_subcommand(1);
     auto options = std::make_shared<SoftwareOptions>();
-    CLI::App* list = software->add_subcommand("list", "All engines and their versions that are described");
+    CLI::App* list = software->add_subcommand("list");
     add_common_options(*list, options->common);
     list->callback([options] { write(software_list_report(load_software(options->common.software())), options->common); });
-    CLI::App* shown = software->add_subcommand("show", "What an engine does and costs, with sources");
+    CLI::App* shown = software->add_subcommand("show");
     add_common_options(*shown, options->common);
     shown->add_option("name", options->name, "Family, engine, engine with a version, or execution mode")->required();
     shown->callback([options] { show(*options); });
-    CLI::App* keys = software->add_subcommand("keys", "Keys of the files in software/: units, defaults, meanings");
+    CLI::App* keys = software->add_subcommand("keys");
     add_common_options(*keys, options->common);
     keys->callback([options] { write(software_keys_report(), options->common); });
 }

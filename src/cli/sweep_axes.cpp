@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
+#include "cli/number_ranges.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -18,7 +20,7 @@ std::int64_t whole(const std::string& text, const char* option, std::int64_t mos
     throw Error({.what = "not a number in range",
                  .key = option,
                  .found = text,
-                 .expected = fmt::format("whole numbers from 1 to {}, with commas between", most)});
+                 .expected = fmt::format("whole numbers from 1 to {}, as a list (1,8,32) or a range (1:64:*2)", most)});
 }
 
 template <std::optional<std::int64_t> RunOptions::*Member>
@@ -40,86 +42,111 @@ void set_layout(RunOptions& o, const std::string& text, const char* option) {
 enum class Kind { setting, technique, scaling };
 
 struct Entry {
-    const char* option;
+    const char* option;  ///< with its letter, where it has one
     const char* key;
     const char* meaning;
     void (*set)(RunOptions&, const std::string&, const char*);
     Kind kind = Kind::setting;
+    bool whole_numbers = false;  ///< which ranges may stand for
 };
 
 const Entry entries[] = {
-    {"--precision", "precision", "Precisions (default: each model's own, or the nearest that the GPU has)",
+    {"-p,--precision", "precision", "Precisions of GEMMs (default: the model's, or the nearest that the GPU has)",
      [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.precision = t, option); }},
-    {"--weights", "weights", "Formats of stored weights",
+    {"--weights", "weights", "Storage formats of the weights (default: the precision)",
      [](RunOptions& o, const std::string& t, const char*) { required_weights(o.weights = t); }},
-    {"--kv", "kv_precision", "Precisions of the KV cache",
+    {"--kv", "kv_precision", "Precisions of the KV cache (default: that of the activations)",
      [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.kv = t, option); }},
-    {"--execution", "execution", "Execution modes (default: cuda_graph)",
+    {"--execution", "execution", "Execution modes: eager, cuda_graph, compiled, tensorrt, fused (default: cuda_graph)",
      [](RunOptions& o, const std::string& t, const char*) { required_execution(o.execution = t); }},
-    {"--software", "software", "Engines", [](RunOptions& o, const std::string& t, const char*) { o.software = t; }},
-    {"--layout", "layout", "Layouts of images: nhwc, nchw", set_layout},
-    {"--batch", "batch", "Sequences or images at once (default: 1)", set_count<&RunOptions::batch>},
-    {"--prompt", "prompt_tokens", "Prompt tokens of each sequence", set_count<&RunOptions::prompt>},
-    {"--generate", "output_tokens", "Output tokens of each sequence", set_count<&RunOptions::generate>},
-    {"--image-size", "image_size", "Pixels on a side", set_count<&RunOptions::image_size>},
-    {"--images", "images", "Images of each sequence, for vision-language models", set_count<&RunOptions::images>},
-    {"--steps", "steps", "Denoising steps of diffusion models (default: each model's)", set_count<&RunOptions::steps>},
-    {"--cached-prefix", "cached_prefix", "Shares of the prompt that are cached", set_technique<&TechniqueOptions::cached_prefix>,
-     Kind::technique},
-    {"--prefill-chunk", "prefill_chunk", "Tokens in one pass of prefill", set_technique<&TechniqueOptions::prefill_chunk>, Kind::technique},
-    {"--kv-block", "kv_block", "Tokens in a block of a paged KV cache", set_technique<&TechniqueOptions::kv_block>, Kind::technique},
-    {"--offload", "offload", "Shares of the weights in host memory", set_technique<&TechniqueOptions::offload>, Kind::technique},
-    {"--draft", "draft", "Draft models of speculative decoding", set_technique<&TechniqueOptions::draft>, Kind::technique},
-    {"--draft-tokens", "draft_tokens", "Tokens that it proposes", set_technique<&TechniqueOptions::draft_tokens>, Kind::technique},
-    {"--mtp", "mtp", "Tokens that the model's own prediction module proposes", set_technique<&TechniqueOptions::mtp>, Kind::technique},
-    {"--acceptance", "acceptance", "Probabilities that one is accepted", set_technique<&TechniqueOptions::acceptance>, Kind::technique},
-    {"--ep", "expert_parallel", "Expert-parallel degrees", set_count<&RunOptions::expert>},
-    {"--attention-dp", "attention_data_parallel", "Attention data-parallel groups of the --tp GPUs",
-     set_count<&RunOptions::attention_data>},
-    {"--pcie", "pcie", "PCIe topologies: host, switch (default: that of each GPU's machines)",
+    {"--software", "software", "Engines, with or without their version. See `roofcast software list` (default: none in particular)",
+     [](RunOptions& o, const std::string& t, const char*) { o.software = t; }},
+    {"--layout", "layout", "Memory layouts of images: nhwc, nchw (default: the execution mode's)", set_layout},
+    {"-b,--batch", "batch", "Sequences or images in one batch (default: 1)", set_count<&RunOptions::batch>, Kind::setting, true},
+    {"--prompt", "prompt_tokens", "Prompt tokens in each sequence (default: 512; encoders: the model's)", set_count<&RunOptions::prompt>,
+     Kind::setting, true},
+    {"--generate", "output_tokens", "Output tokens of each sequence (default: 128)", set_count<&RunOptions::generate>, Kind::setting, true},
+    {"--image-size", "image_size", "Height and width of each image in pixels (default: the model's)", set_count<&RunOptions::image_size>,
+     Kind::setting, true},
+    {"--images", "images", "Images in each sequence of a vision-language model (default: 1)", set_count<&RunOptions::images>, Kind::setting,
+     true},
+    {"--steps", "steps", "Denoising steps of a diffusion model (default: the model's)", set_count<&RunOptions::steps>, Kind::setting, true},
+    {"--cached-prefix", "cached_prefix", "Fractions of the prompt that the KV cache already holds, below 1 (default: 0)",
+     set_technique<&TechniqueOptions::cached_prefix>, Kind::technique},
+    {"--prefill-chunk", "prefill_chunk", "Prompt tokens of a sequence in one prefill pass (default: the whole prompt)",
+     set_technique<&TechniqueOptions::prefill_chunk>, Kind::technique, true},
+    {"--kv-block", "kv_block", "Tokens in one block of the paged KV cache (default: 1)", set_technique<&TechniqueOptions::kv_block>,
+     Kind::technique, true},
+    {"--offload", "offload", "Fractions of each layer's weights that stay in CPU memory (default: 0)",
+     set_technique<&TechniqueOptions::offload>, Kind::technique},
+    {"--draft", "draft", "Draft models of speculative decoding. Need --draft-tokens and --acceptance",
+     set_technique<&TechniqueOptions::draft>, Kind::technique},
+    {"--draft-tokens", "draft_tokens", "Tokens that the draft model proposes in each iteration",
+     set_technique<&TechniqueOptions::draft_tokens>, Kind::technique, true},
+    {"--mtp", "mtp", "Tokens that the model's own multi-token prediction module proposes. Needs --acceptance",
+     set_technique<&TechniqueOptions::mtp>, Kind::technique, true},
+    {"--acceptance", "acceptance", "Fractions of the proposed tokens that are accepted, from 0 to 1",
+     set_technique<&TechniqueOptions::acceptance>, Kind::technique},
+    {"--ep", "expert_parallel", "Expert-parallel degrees (default: 1)", set_count<&RunOptions::expert>, Kind::setting, true},
+    {"--attention-dp", "attention_data_parallel", "Data-parallel groups of attention among the --tp GPUs (default: 1)",
+     set_count<&RunOptions::attention_data>, Kind::setting, true},
+    {"--pcie", "pcie", "PCIe topologies: host, switch (default: the GPU profile's)",
      [](RunOptions& o, const std::string& t, const char*) { required_pcie(o.pcie = t); }},
-    {"--gpus", "gpus", "GPUs in all", set_count<&RunOptions::gpus>, Kind::scaling},
-    {"--tp", "tensor_parallel", "Tensor-parallel degrees", set_count<&RunOptions::tensor>, Kind::scaling},
-    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees", set_count<&RunOptions::pipeline>, Kind::scaling},
-    {"--dp", "data_parallel", "Data-parallel copies", set_count<&RunOptions::data>, Kind::scaling},
-    {"--streams", "streams", "Streams for independent operators (default: the software's, else 1)",
+    {"--gpus", "gpus", "GPUs in total (default: the product of --tp, --pp and --dp)", set_count<&RunOptions::gpus>, Kind::scaling, true},
+    {"--tp", "tensor_parallel", "Tensor-parallel degrees (default: 1)", set_count<&RunOptions::tensor>, Kind::scaling, true},
+    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees (default: 1)", set_count<&RunOptions::pipeline>, Kind::scaling, true},
+    {"--dp", "data_parallel", "Data-parallel copies (default: 1)", set_count<&RunOptions::data>, Kind::scaling, true},
+    {"--streams", "streams", "CUDA streams for independent operators (default: the engine's, else 1)",
      [](RunOptions& o, const std::string& t, const char* option) {
          o.streams = static_cast<int>(whole(t, option, static_cast<std::int64_t>(most_streams)));
      },
-     Kind::scaling},
+     Kind::scaling, true},
 };
+
+/// The option without its letter.
+std::string long_name(const Entry& entry) {
+    const std::string names = entry.option;
+    return names.substr(names.find("--"));
+}
 
 }  // namespace
 
 std::vector<SweepAxis> sweep_axes() {
     std::vector<SweepAxis> axes;
     for (const Entry& e : entries)
-        axes.push_back({.option = e.option,
+        axes.push_back({.option = long_name(e),
                         .key = e.key,
                         .words = {},
                         .values = {},
                         .set = e.set,
+                        .whole_numbers = e.whole_numbers,
                         .technique = e.kind == Kind::technique,
                         .scales = e.kind == Kind::scaling});
     return axes;
 }
 
 void add_sweep_options(CLI::App& command, std::vector<SweepAxis>& axes) {
-    for (std::size_t i = 0; i < axes.size(); ++i) command.add_option(axes[i].option, axes[i].words, entries[i].meaning);
+    for (std::size_t i = 0; i < axes.size(); ++i) command.add_option(entries[i].option, axes[i].words, entries[i].meaning);
 }
 
-std::vector<std::string> list_values(const std::vector<std::string>& words, const std::string& option) {
+std::vector<std::string> list_values(const std::vector<std::string>& words, const std::string& option, bool whole_numbers) {
     std::vector<std::string> values;
+    std::set<std::string> seen;
+    const auto add = [&](const std::string& value) {
+        if (!seen.insert(value).second)
+            throw Error({.what = "the list has a value twice", .key = option, .found = value, .suggestion = "leave one out"});
+        values.push_back(value);
+    };
     for (const std::string& word : words) {
         for (std::size_t start = 0; start <= word.size();) {
             const std::size_t comma = std::min(word.find(',', start), word.size());
-            values.push_back(word.substr(start, comma - start));
+            const std::string entry = word.substr(start, comma - start);
             start = comma + 1;
-            if (values.back().empty())
+            if (entry.empty())
                 throw Error(
-                    {.what = "the list has an empty value", .key = option, .found = word, .expected = "values with one comma between"});
-            if (std::count(values.begin(), values.end(), values.back()) > 1)
-                throw Error({.what = "the list has a value twice", .key = option, .found = values.back(), .suggestion = "leave one out"});
+                    {.what = "the list has an empty value", .key = option, .found = word, .expected = "values separated by single commas"});
+            const auto of_entry = whole_numbers && is_range(entry) ? range_values(entry, option) : std::vector{entry};
+            std::for_each(of_entry.begin(), of_entry.end(), add);
         }
     }
     return values;
@@ -127,7 +154,7 @@ std::vector<std::string> list_values(const std::vector<std::string>& words, cons
 
 void read_values(std::vector<SweepAxis>& axes) {
     for (SweepAxis& axis : axes) {
-        axis.values = list_values(axis.words, axis.option);
+        axis.values = list_values(axis.words, axis.option, axis.whole_numbers);
         for (const std::string& value : axis.values) {
             RunOptions checked;
             axis.set(checked, value, axis.option.c_str());

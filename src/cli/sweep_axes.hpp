@@ -16,8 +16,9 @@ struct SweepAxis {
     std::vector<std::string> words;   ///< as the parser got them
     std::vector<std::string> values;  ///< words cut at commas and checked; empty: not given
     void (*set)(RunOptions& options, const std::string& value, const char* option) = nullptr;
-    bool technique = false;  ///< a way of serving that docs/model/serving.md describes
-    bool scales = false;     ///< degrees of parallelism and streams: points that differ in these alone are compared
+    bool whole_numbers = false;  ///< ranges may stand for its values
+    bool technique = false;      ///< a way of serving that docs/model/serving.md describes
+    bool scales = false;         ///< degrees of parallelism and streams: points that differ in these alone are compared
 
     /// Values there are to choose from: one, the default, where none is given.
     [[nodiscard]] std::int64_t length() const { return values.empty() ? 1 : static_cast<std::int64_t>(values.size()); }
@@ -29,8 +30,9 @@ std::vector<SweepAxis> sweep_axes();
 /// Adds an option for each of `axes`, which must stay where they are.
 void add_sweep_options(CLI::App& command, std::vector<SweepAxis>& axes);
 
-/// `words` cut at commas. Throws Error for an empty value and for one that stands twice.
-std::vector<std::string> list_values(const std::vector<std::string>& words, const std::string& option);
+/// `words` cut at commas, with the values of ranges where they are `whole_numbers`. Throws Error for an empty value, one that is given
+/// twice and a wrong range.
+std::vector<std::string> list_values(const std::vector<std::string>& words, const std::string& option, bool whole_numbers = false);
 
 /// Fills in `values` of all axes. Throws Error for a value that no point could use.
 void read_values(std::vector<SweepAxis>& axes);

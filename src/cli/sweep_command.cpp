@@ -75,8 +75,8 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
     const auto technique = [](const SweepAxis& axis) { return axis.technique && !axis.values.empty(); };
     if (std::any_of(inputs.axes.begin(), inputs.axes.end(), technique)) {
         notes.push_back(
-            "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes; "
-            "equations and assumptions: docs/model/cost.md");
+            "no measured row has cached prefixes, chunks, drafts or offloading: intervals are those of plain passes "
+            "(docs/model/cost.md)");
         report.after.push_back("note: " + notes.back().get<std::string>());
     }
     auto assumed = nlohmann::ordered_json::array();
@@ -128,12 +128,11 @@ void run(const SweepOptions& options) {
 
 void add_sweep_command(CLI::App& app) {
     auto options = std::make_shared<SweepOptions>();
-    CLI::App* command =
-        app.add_subcommand("sweep", "Grids of predictions: every option takes a list with commas, a row for each combination");
-    command->add_option("--gpu", options->gpus, "GPU ids, aliases or profile files")->required();
-    command->add_option("--model", options->models, "Model ids, TOML files or Hugging Face config.json")->required();
+    CLI::App* command = app.add_subcommand("sweep");
+    command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files")->required();
+    command->add_option("-m,--model", options->models, "Model ids, aliases, hub ids, TOML files or config.json files")->required();
     add_sweep_options(*command, options->axes);
-    command->add_option("--shard", options->shard, "Only part i of n of the grid, written i/n, for job arrays")->capture_default_str();
+    command->add_option("--shard", options->shard, "Predict only part I of N of the grid, for job arrays")->capture_default_str();
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

@@ -16,12 +16,12 @@ Number parsed(const std::string& text, const char* option, const std::string& ex
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc{} && end == text.data() + text.size()) return value;
-    throw Error({.what = "not a number in range", .key = option, .found = text, .expected = expected});
+    throw Error({.what = "not a number", .key = option, .found = text, .expected = expected});
 }
 
 double share(const std::string& text, const char* option) {
     if (text.empty()) return 0;
-    const std::string expected = "a share from 0 to 1, such as 0.5";
+    const std::string expected = "a fraction from 0 to 1, such as 0.5";
     const double value = parsed<double>(text, option, expected);
     if (!(value >= 0 && value <= 1)) throw Error({.what = "out of range", .key = option, .found = text, .expected = expected});
     return value;
@@ -39,16 +39,17 @@ std::int64_t tokens(const std::string& text, const char* option, std::int64_t ab
 Speculation own_prediction(const TechniqueOptions& o) {
     for (const auto& [value, option] : {std::pair(&o.draft, "--draft"), std::pair(&o.draft_tokens, "--draft-tokens")}) {
         if (!value->empty())
-            throw Error({.what = "--mtp drafts with the model's own module and takes no draft model",
+            throw Error({.what = "--mtp drafts with the model's own module and needs no draft model",
                          .key = option,
                          .found = *value,
-                         .suggestion = "give either --mtp or --draft"});
+                         .suggestion = "give --mtp or --draft, not both"});
     }
     if (o.acceptance.empty())
-        throw Error({.what = "multi-token prediction needs --mtp and --acceptance",
-                     .key = "--acceptance",
-                     .found = "nothing",
-                     .expected = "the share of proposed tokens that is accepted, 0 to 1 (DeepSeek-V3: 0.85 to 0.90, arXiv:2412.19437)"});
+        throw Error(
+            {.what = "multi-token prediction needs --mtp and --acceptance",
+             .key = "--acceptance",
+             .found = "nothing",
+             .expected = "the fraction of proposed tokens that are accepted, from 0 to 1 (DeepSeek-V3: 0.85 to 0.90, arXiv:2412.19437)"});
     return {.draft = {}, .tokens = tokens(o.mtp, "--mtp", 0), .acceptance = share(o.acceptance, "--acceptance"), .own_head = true};
 }
 
@@ -62,8 +63,8 @@ Speculation speculation(const TechniqueOptions& o, const std::filesystem::path& 
                          .expected = what});
     };
     need(o.draft, "--draft", "a small language model with the same tokenizer");
-    need(o.draft_tokens, "--draft-tokens", "tokens that it proposes in each iteration, such as 4");
-    need(o.acceptance, "--acceptance", "the share of them that is accepted, 0 to 1, as measured on your text");
+    need(o.draft_tokens, "--draft-tokens", "tokens that the draft model proposes in each iteration, such as 4");
+    need(o.acceptance, "--acceptance", "the fraction of proposed tokens that are accepted, from 0 to 1, measured on your text");
     return {.draft = o.draft_model ? o.draft_model : load_draft(models_folder, o.draft),
             .tokens = tokens(o.draft_tokens, "--draft-tokens", 0),
             .acceptance = share(o.acceptance, "--acceptance")};
@@ -83,16 +84,16 @@ std::shared_ptr<const Workload> load_draft(const std::filesystem::path& models_f
 }
 
 void add_technique_options(CLI::App& command, TechniqueOptions& o) {
-    command.add_option("--cached-prefix", o.cached_prefix, "Share of the prompt that is in the KV cache already, below 1 (default: 0)");
-    command.add_option("--prefill-chunk", o.prefill_chunk, "Tokens of a sequence in one pass of prefill (default: the whole prompt)");
-    command.add_option("--kv-block", o.kv_block, "Tokens in a block of a paged KV cache (default: 1)");
+    command.add_option("--cached-prefix", o.cached_prefix, "Fraction of the prompt that the KV cache already holds, below 1 (default: 0)");
+    command.add_option("--prefill-chunk", o.prefill_chunk, "Prompt tokens of a sequence in one prefill pass (default: the whole prompt)");
+    command.add_option("--kv-block", o.kv_block, "Tokens in one block of the paged KV cache (default: 1)");
     command.add_option("--offload", o.offload,
-                       "Share of every layer's weights that stays in host memory, streamed in each pass (default: 0)");
-    command.add_option("--draft", o.draft, "Speculative decoding with this small model; needs the next two");
-    command.add_option("--draft-tokens", o.draft_tokens, "Tokens that it proposes in each iteration");
-    command.add_option("--mtp", o.mtp, "Tokens that the model's own multi-token prediction module proposes; needs --acceptance");
+                       "Fraction of each layer's weights that stays in CPU memory and is streamed in each pass (default: 0)");
+    command.add_option("--draft", o.draft, "Draft model of speculative decoding. Needs --draft-tokens and --acceptance");
+    command.add_option("--draft-tokens", o.draft_tokens, "Tokens that the draft model proposes in each iteration");
+    command.add_option("--mtp", o.mtp, "Tokens that the model's own multi-token prediction module proposes. Needs --acceptance");
     command.add_option("--acceptance", o.acceptance,
-                       "Probability that a proposed token is accepted, 0 to 1 (DeepSeek-V3's module: 0.85 to 0.90, arXiv:2412.19437)");
+                       "Fraction of the proposed tokens that are accepted, from 0 to 1 (DeepSeek-V3's module: 0.85 to 0.90)");
 }
 
 Techniques techniques(const TechniqueOptions& o, const std::filesystem::path& models_folder) {

@@ -144,7 +144,7 @@ std::size_t unusable(const Validation& validation) {
 void require_nothing_left_out(const Validation& validation) {
     const std::size_t left_out = unusable(validation);
     if (left_out == 0) return;
-    ErrorDetail detail{.what = fmt::format("{} rows cannot be used, and --strict is given", left_out)};
+    ErrorDetail detail{.what = fmt::format("--strict: {} rows cannot be used", left_out)};
     if (!validation.skipped.empty()) {
         const SkippedReason& first = validation.skipped.reasons().front();
         detail.file = first.file;
@@ -180,13 +180,14 @@ void run(const ValidateOptions& options) {
     if (validation.rows.empty()) {
         const std::size_t lost = unusable(validation);
         const bool filtered = !options.gpus.empty() || !options.ops.empty();
-        note(lost == 0 ? std::string("no row is left to be judged: does --data hold rows of the GPUs and operators asked for?")
+        note(lost == 0 ? std::string("no row is left to compare: --data has no row of these GPUs and operators")
              : filtered
-                 ? fmt::format("no row is left to be judged: {} were skipped or set aside, others are not of what was asked for", lost)
-                 : std::string("no row is left to be judged: all were skipped or set aside"));
+                 ? fmt::format("no row is left to compare: {} were skipped or set aside, and the others are of other GPUs or operators",
+                               lost)
+                 : std::string("no row is left to compare: all were skipped or set aside"));
     }
     if (options.common.format == "csv" && !validation.skipped.empty())
-        note(fmt::format("{} rows were skipped; tables and JSON list them with their reasons", validation.skipped.rows()));
+        note(fmt::format("{} rows were skipped; --format table and json list the reasons", validation.skipped.rows()));
     if (options.strict) require_nothing_left_out(validation);
     shelf.notes().print();
     end_with(validation.rows.empty() ? ExitCode::no : ExitCode::answered);
@@ -196,21 +197,22 @@ void run(const ValidateOptions& options) {
 
 void add_validate_command(CLI::App& app) {
     auto options = std::make_shared<ValidateOptions>();
-    CLI::App* command = app.add_subcommand("validate", "How far predictions are from measurements, and how far the data-sheet roofline is");
-    command->add_option("--gpu", options->gpus, "Only rows of this GPU: id, alias or profile file; repeatable");
-    command->add_option("--data", options->data, "Measurement files or folders (default: the shipped validation_data)");
-    command->add_option("--op", options->ops, "Only these operators: gemm, attention, ..., or model; repeatable")->delimiter(',');
+    CLI::App* command = app.add_subcommand("validate");
+    command->add_option("-g,--gpu", options->gpus, "Use only rows of this GPU: id, alias or profile file. Several are allowed");
+    command->add_option("--data", options->data, "Measurement files or folders (default: the shipped validation_data/)");
+    command->add_option("--op", options->ops, "Use only rows of these operators, such as gemm or attention, or model for whole models")
+        ->delimiter(',');
     command
         ->add_option("--by", options->by,
                      "Group by gpu, op, precision, model, source, software, family, metric, phase, file, function, execution, bound, "
-                     "kernel, weight_precision")
+                     "kernel or weight_precision")
         ->delimiter(',')
         ->capture_default_str();
-    command->add_option("--rows", options->rows_file, "Also write every row with its prediction to this CSV file");
-    command->add_option("--worst", options->worst, "Rows to list with the terms of their prediction")
+    command->add_option("--rows", options->rows_file, "CSV file for every row with its prediction");
+    command->add_option("--worst", options->worst, "Number of rows with the largest errors to list")
         ->capture_default_str()
         ->check(CLI::Range(0, 100000));
-    command->add_flag("--strict", options->strict, "Fail when a row cannot be used");
+    command->add_flag("--strict", options->strict, "Exit with code 2 when a row cannot be used");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

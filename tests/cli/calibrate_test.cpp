@@ -129,7 +129,7 @@ TEST_CASE("calibrate writes no fit that would lose another") {
     CHECK(contains(refused(box.command("--write --architecture turing")), "--arch-fit"));
     CHECK(contains(refused(box.command("--write --date tomorrow")), "not a date"));
     CHECK(contains(refused(box.command("--write --summary")), "--summary"));
-    CHECK(contains(refused(box.command("--holdout nan")), "a share from 0 to 0.9"));
+    CHECK(contains(refused(box.command("--holdout nan")), "a fraction from 0 to 0.9"));
     CHECK(contains(refused(box.command("--seed -1")), "--seed"));
     // Rows that cannot be used are named, and too few are no fit.
     std::ofstream(box.root() / "rows.csv") << "gpu,op,precision,function,elements,latency_us\n"
@@ -138,13 +138,13 @@ TEST_CASE("calibrate writes no fit that would lose another") {
     const auto few = program(box.command("--write --yes"), true);
     CHECK(few.exit_code == 2);
     CHECK(contains(few.output, "rows.csv:3): "));
-    CHECK(contains(few.output, "no stage of t4 is fitted: its file is not written"));
+    CHECK(contains(few.output, "no stage of t4 was fitted, and its file was not written"));
     CHECK(box.text() == "# an earlier fit\n");
 }
 
 TEST_CASE("calibrate pools no GPU for an architecture that it is not of") {
     const Sandbox box;
-    CHECK(contains(refused(box.command("--architecture ampere --arch-fit --folds 0")), "t4 is no GPU of that architecture but of turing"));
+    CHECK(contains(refused(box.command("--architecture ampere --arch-fit --folds 0")), "t4 is a GPU of architecture turing"));
     CHECK(contains(refused("calibrate --summary --gpu t4"), "--gpu"));
 }
 

@@ -85,5 +85,5 @@ TEST_CASE("gpu new writes a file of its own and replaces none") {
     const std::filesystem::path file = other.path().parent_path() / "new.toml";
     CHECK(printed("gpu new X --output " + file.string()).empty());
     CHECK(roofcast::test::text_of(file) == printed("gpu new X"));
-    CHECK(contains(refused("gpu new"), "name"));
+    CHECK(contains(refused("gpu new"), "NAME is required"));
 }

@@ -98,13 +98,14 @@ TEST_CASE("an output never replaces an entry of a list that is read") {
     const TemporaryFile config("config.json", text);
     const std::string file = config.path().string(), folder = config.path().parent_path().string();
     for (const std::string& models : {folder + ",resnet50", "resnet50," + folder, file + ",resnet50", "resnet50," + file, folder}) {
-        CHECK(contains(refused("sweep --gpu t4 --model " + models + " --output " + file), "to be written and to be read"));
-        CHECK(contains(refused("sweep --gpu t4 --format csv --model " + models + " --output " + file), "to be written and to be read"));
+        CHECK(contains(refused("sweep --gpu t4 --model " + models + " --output " + file), "the command also reads or writes this file"));
+        CHECK(contains(refused("sweep --gpu t4 --format csv --model " + models + " --output " + file),
+                       "the command also reads or writes this file"));
         CHECK(text_of(config.path()) == text);
     }
     CHECK(contains(refused("sweep --gpu h100 --model llama-3.1-8b --draft llama-3.2-1b," + folder +
                            " --draft-tokens 4 --acceptance 0.7 --output " + file),
-                   "to be written and to be read"));
+                   "the command also reads or writes this file"));
     CHECK(text_of(config.path()) == text);
 }
 

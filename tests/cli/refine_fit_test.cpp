@@ -135,7 +135,7 @@ TEST_CASE("what does not beat the shipped fit is not written, and the answer is 
     Home::write_rows(home.rows(), "t4", 2.2, 1);
     const auto result = home.run("calibrate --gpu t4 --write --data " + quoted(home.rows()), true);
     CHECK(result.exit_code == 1);
-    CHECK(contains(result.output, "nothing is written"));
+    CHECK(contains(result.output, "nothing was written"));
     CHECK_FALSE(fs::exists(home.own_fit()));
     // Without --write the same is a report.
     const auto report = home.run("calibrate --gpu t4 --data " + quoted(home.rows()));
@@ -170,7 +170,7 @@ TEST_CASE("the column gpu may have the id, name, alias or file of a profile, in 
         CHECK(nlohmann::json::parse(result.output)["fits"][0]["comparison"]["before"]["rows"] == 6);
     }
     const std::string refusal = roofcast::test::refused("calibrate --gpu l4 --data " + quoted(home.rows()));
-    CHECK(contains(refusal, "no row is of l4"));
+    CHECK(contains(refusal, "no row was measured on l4"));
     CHECK(contains(refusal, "rows of t4"));
 }
 

@@ -41,10 +41,10 @@ TEST_CASE("rows of a kernel family are fitted with --family, and left out of a G
                                              "gpu,op,kernel,precision,weight_precision,batch,m,n,k,latency_us,software,source,launch\n"
                                              "h200-sxm-141gb,gemm,torch_flow,fp8,fp8,1,64,4096,4096,20,trtllm 1.3.0,lab,excluded\n");
     const std::string data = " --gpu h200-sxm-141gb --data " + rows.path().string();
-    CHECK(contains(refused("calibrate --family no-such" + data), "no such kernel family"));
+    CHECK(contains(refused("calibrate --family no-such" + data), "unknown kernel family"));
     const auto own = roofcast::test::roofcast("calibrate" + data, true);
     CHECK(own.exit_code != 0);
-    CHECK(contains(own.output, "1 rows of kernel families are left out; --family fits them"));
+    CHECK(contains(own.output, "1 rows of kernel families were left out; --family fits them"));
 }
 
 TEST_CASE("an operator's kernel family stands in the explanation of a prediction") {

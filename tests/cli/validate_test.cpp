@@ -125,8 +125,8 @@ TEST_CASE("no output takes the place of an input or of another output") {
     fs::create_directory(below);
     fs::copy_file(file.path(), below / "rows.csv");
     CHECK(contains(refused("validate --data " + folder + " --output " + (below / "rows.csv").string()), "--output"));
-    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output " + folder + "/t4.toml"), "no TOML"));
-    CHECK(contains(refused("sweep --gpu t4 --model resnet50 --format csv --output " + folder + "/t4.toml"), "no TOML"));
+    CHECK(contains(refused("predict --gpu t4 --model resnet50 --output " + folder + "/t4.toml"), "not TOML"));
+    CHECK(contains(refused("sweep --gpu t4 --model resnet50 --format csv --output " + folder + "/t4.toml"), "not TOML"));
     CHECK(contains(refused("validate --data " + name + " --rows " + folder + "/t4.toml"), "--rows"));
     CHECK(contains(refused("predict --gpu t4 --model resnet50 --output -"), "standard output"));
     CHECK(roofcast::test::text_of(file.path()) == one_bad_row);

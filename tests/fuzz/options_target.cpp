@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.hpp"
+#include "cli/help_command.hpp"
 #include "fuzz/input.hpp"
 #include "fuzz/targets.hpp"
 
@@ -36,7 +37,7 @@ int fuzz::options(const std::uint8_t* data, std::size_t size) {
                                   cli::add_validate_command,  cli::add_calibrate_command, cli::add_model_command,
                                   cli::add_bench_command,     cli::add_sweep_command,     cli::add_pipeline_command,
                                   cli::add_cost_command,      cli::add_compare_command,   cli::add_serve_sim_command,
-                                  cli::add_recommend_command, cli::add_software_command};
+                                  cli::add_recommend_command, cli::add_software_command,  cli::add_help_commands};
     for (const auto add : commands) add(app);
     for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) stop_after_parsing(*command);
     std::vector<std::string> words = words_of({reinterpret_cast<const char*>(data), size});

@@ -13,6 +13,10 @@ for example in gemm predict smallest_gpu; do
     printf '%s\n' "$example"
     ROOFCAST_DATA="$folder/prefix/share/roofcast" "$folder/build/$example"
 done
+for file in man/man1/roofcast.1 man/man1/roofcast-gpu-show.1 bash-completion/completions/roofcast zsh/site-functions/_roofcast \
+    fish/vendor_completions.d/roofcast.fish; do
+    test -s "$folder/prefix/share/$file"
+done
 unset ROOFCAST_DATA
 cd /
 "$folder/prefix/bin/roofcast" predict --gpu v100 --model resnet50 --format csv
