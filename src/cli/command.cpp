@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "io/data_folder.hpp"
 #include "io/printable.hpp"
+#include "report/html.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -40,6 +41,14 @@ void add_files_of(const std::string& name, std::vector<std::filesystem::path>& f
     }
 }
 
+/// "roofcast gpu list".
+std::string title_of(const CLI::App& command) {
+    std::string title = command.get_name();
+    for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent())
+        title = above->get_name() + (above->get_name().empty() ? "" : " ") + title;
+    return title.starts_with("roofcast") ? title : "roofcast " + title;
+}
+
 }  // namespace
 
 std::filesystem::path CommonOptions::data() const {
@@ -53,14 +62,16 @@ std::filesystem::path CommonOptions::user_fits() const {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
     options.command = &command;
-    const CLI::Option* format =
-        command.add_option("--format", options.format, "How to print: table, json or csv (default: by the ending of --output, else table)")
-            ->check(CLI::IsMember({"table", "json", "csv"}));
+    const CLI::Option* format = command
+                                    .add_option("--format", options.format,
+                                                "How to print: table, json, csv or html (default: by the ending of --output, else table)")
+                                    ->check(CLI::IsMember({"table", "json", "csv", "html"}));
     command.add_option("--output", options.output, "Write to this file instead of standard output")->check(no_file);
     command.parse_complete_callback([&options, format] {
         if (format->count() > 0) return;
         if (options.output.ends_with(".json")) options.format = "json";
         if (options.output.ends_with(".csv")) options.format = "csv";
+        if (options.output.ends_with(".html")) options.format = "html";
     });
     command.add_option("--data-dir", options.data_dir,
                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
@@ -68,11 +79,14 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 
 Format format_of(const CommonOptions& options) {
     if (options.format == "table") return Format::table;
+    if (options.format == "html") return Format::html;
     return options.format == "json" ? Format::json : Format::csv;
 }
 
 void write(const Report& report, const CommonOptions& options) {
-    const std::string text = rendered(with_options(report, *options.command), format_of(options));
+    const Report named = with_options(report, *options.command);
+    const Format format = format_of(options);
+    const std::string text = format == Format::html ? as_html(named, title_of(*options.command)) : rendered(named, format);
     if (!options.output.empty()) {
         require_output("--output", options.output, options);
         write_file(options.output, text);

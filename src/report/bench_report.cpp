@@ -166,8 +166,8 @@ Report bench_summary_report(const BenchData& data, Format wanted) {
     const auto standing = standings(data.series);
     const auto keys = shown_keys(data.series);
     Report report;
-    Table table = summary_table(data, standing, keys, wanted == Format::table);
-    if (wanted == Format::json) {
+    Table table = summary_table(data, standing, keys, wanted == Format::table || wanted == Format::html);
+    if (wanted == Format::json || wanted == Format::html) {
         report.document["series"] = as_json(table);
         report.document["skipped"] = skipped_json(data.skipped);
         return report;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/charts/charts.hpp"
 #include "report/comparison_rows.hpp"
 #include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
@@ -168,6 +169,7 @@ Report comparison_report(const NamedComparison& named) {
                        {"items", named.items},
                        {"policies", nlohmann::ordered_json::array()}};
     report.before.push_back(headline(named));
+    report.charts = comparison_charts(named);
     if (named.baseline)
         add_policy(report, "baseline",
                    fmt::format("the same on all: {}; batch {}, {}", named.baseline->why, request.run.batch, name(request.run.execution)),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/charts/charts.hpp"
 #include "report/cost_figures.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_tables.hpp"
@@ -170,6 +171,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
         for (std::string& line : lines_of(c)) once(std::move(line));
     }
     report.tables = text_tables(costs, settings);
+    report.charts = cost_charts(costs);
     for (std::string& line : assumption_lines(settings)) once(std::move(line));
     const std::string remarks[] = {
         "Renting pays all hours and includes electricity. Owning counts the GPUs and electricity alone: no interest, staff, space, "

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "report/charts/charts.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -153,6 +155,7 @@ Report memory_report(const std::vector<NamedMemory>& all) {
         for (const std::string& line : settings(named)) report.after.push_back(prefix + line);
     }
     report.csv = as_row(all);
+    report.charts = memory_charts(all);
     return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/charts/charts.hpp"
 #include "report/condensed.hpp"
 #include "report/explain_report.hpp"
 #include "report/prediction_lines.hpp"
@@ -116,6 +117,7 @@ Report prediction_report(const NamedPrediction& named, bool explain) {
     for (const auto& text : p.notes) report.after.push_back("note: " + text);
     for (const Assumption& a : named.assumed) report.after.push_back(assumed_line(a));
     if (explain) add_explanation(named, "", report.document, report.tables);
+    report.charts = prediction_charts({&named, 1});
     return report;
 }
 
@@ -142,6 +144,7 @@ Report predictions_report(const std::vector<NamedPrediction>& predictions, bool 
     report.document["predictions"] = std::move(list);
     report.tables.push_back(condensed(text_summary(predictions), {.settings = "latency_ms"}, report.before));
     for (Table& explanation : explanations) report.tables.push_back(std::move(explanation));
+    report.charts = prediction_charts(predictions);
     return report;
 }
 

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "report/chart.hpp"
+
 namespace roofcast {
 
 /// An empty cell, text, a number or a count. Numbers are rounded only in text tables.
@@ -31,9 +33,10 @@ struct Report {
     Table csv{};
     std::vector<std::string> before;  ///< lines above the tables
     std::vector<std::string> after;   ///< lines below: notes, assumptions
+    std::vector<Chart> charts{};      ///< of pages; the first is the one of an SVG file
 };
 
-enum class Format { table, json, csv };
+enum class Format { table, json, csv, html };
 inline constexpr int schema_version = 1;
 
 /// Text of `report` in `format`, ending in a newline.

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include "report/charts/charts.hpp"
+
+namespace roofcast {
+
+std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
+    Chart chart{.key = "memory",
+                .kind = ChartKind::stacked_bar,
+                .title = "Memory of one GPU",
+                .note = first_shown(most_categories, all.size()),
+                .x = {"memory", "GiB", AxisScale::linear, {}, {}},
+                .series = {{"weights", {}}, {"activation peak", {}}, {"framework", {}}, {"CUDA graphs", {}}, {"KV cache", {}}}};
+    bool graphs = false;
+    for (const NamedMemory& named : all) {
+        if (chart.categories.size() == most_categories) break;
+        const double at = static_cast<double>(chart.categories.size());
+        const EngineMemoryReport& m = named.memory;
+        const Bytes parts[] = {m.weights, m.activations, m.framework, m.graphs, m.cache};
+        for (std::size_t i = 0; i < std::size(parts); ++i) chart.series[i].points.push_back({.x = parts[i].in(gib), .y = at});
+        graphs = graphs || m.graphs > Bytes{};
+        const double board = m.board.in(gib);
+        chart.references.push_back(
+            {chart.references.empty() ? "usable" : "", {{.x = board, .y = at - 0.45}, {.x = board, .y = at + 0.45}}});
+        chart.categories.push_back(fmt::format("{}, {}{}, {}", named.model_id, named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "",
+                                               named.gpu_id, named.software));
+    }
+    if (!graphs) chart.series.erase(chart.series.begin() + 3);
+    return with_points({std::move(chart)});
+}
+
+}  // namespace roofcast

@@ -1,0 +1,303 @@
+(() => {
+    "use strict";
+
+    // ---- tables: a click on a header sorts by its column ----
+
+    const sortKey = (row, column) => {
+        const cell = row.cells[column];
+        if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
+        const text = cell.textContent.trim();
+        return text === "" ? null : text;
+    };
+
+    // Numbers by size, then text by its letters and the numbers in it; what is empty comes last in both directions.
+    const compare = (a, b, direction) => {
+        if (a === null || b === null) return (a === null) - (b === null);
+        if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+        return direction * (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
+    };
+
+    const sortBy = (table, header) => {
+        const column = header.cellIndex;
+        const ascending = header.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        header.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+        const rows = Array.from(table.tBodies[0].rows, (row) => [sortKey(row, column), row]);
+        rows.sort((a, b) => compare(a[0], b[0], ascending ? 1 : -1));
+        table.tBodies[0].append(...rows.map(([, row]) => row));
+    };
+
+    for (const table of document.querySelectorAll("table")) {
+        for (const header of table.tHead.rows[0].cells) header.querySelector("button").addEventListener("click", () => sortBy(table, header));
+    }
+
+    // ---- charts ----
+
+    const { colors, charts } = JSON.parse(document.getElementById("charts").textContent);
+    if (charts.length === 0) return;
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const drawn = [];
+    let palette = dark.matches ? colors.dark : colors.light;
+
+    const byCategory = (spec) => ["dot", "bar", "stacked_bar"].includes(spec.kind);
+    const isBar = (spec) => spec.kind === "bar" || spec.kind === "stacked_bar";
+    const isLine = (spec) => spec.kind === "line" || spec.kind === "step";
+    const color = (index) => palette.series[index % palette.series.length];
+    const shapes = ["circle", "rect", "triangle", "rectRot"];
+    const count = (spec) => spec.series.reduce((sum, series) => sum + series.points.length, 0);
+    const figure = (value) => (Math.abs(value) >= 1e4 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4))));
+
+    // Marks of one category lie side by side.
+    const offset = (spec, index) => (spec.kind === "dot" ? ((index - (spec.series.length - 1) / 2) * 0.8) / spec.series.length : 0);
+
+    const radius = (spec, point) => {
+        if (point.weight) return 3 + 14 * Math.sqrt(Math.min(1, point.weight));
+        const points = count(spec);
+        if (isLine(spec)) return points > 40 * spec.series.length ? 0 : 3;
+        return points > 300 ? 2 : 4.5;
+    };
+
+    const dataset = (spec, series, index) => {
+        const many = count(spec) > 300;
+        const data = isBar(spec)
+            ? series.points.map((point) => ({ x: point.x, y: spec.categories[point.y], point }))
+            : series.points.map((point) => ({ x: point.x, y: point.y + offset(spec, index), point }));
+        return {
+            label: series.name,
+            data,
+            showLine: isLine(spec),
+            stepped: spec.kind === "step",
+            borderWidth: isLine(spec) ? 2 : 0,
+            pointStyle: many ? "circle" : shapes[index % shapes.length],
+            pointRadius: series.points.map((point) => radius(spec, point)),
+            pointHitRadius: 6,
+            maxBarThickness: 22,
+            alpha: many && !isLine(spec) ? "80" : isLine(spec) ? "" : "d9",
+        };
+    };
+
+    const scale = (spec, axis) => {
+        const of = spec[axis];
+        const categories = byCategory(spec) && axis === "y";
+        const options = {
+            type: categories && isBar(spec) ? "category" : of.log ? "logarithmic" : "linear",
+            title: { display: of.title !== "", text: of.title },
+            ticks: { autoSkip: !categories, maxRotation: 0 },
+            grid: { display: !categories },
+            stacked: spec.kind === "stacked_bar",
+        };
+        if (categories && isBar(spec)) return { ...options, labels: spec.categories, offset: true };
+        if (categories) options.reverse = true;
+        options.min = Math.min(of.low, of.high);
+        options.max = Math.max(of.low, of.high);
+        const labels = new Map(of.ticks);
+        options.afterBuildTicks = (built) => {
+            built.ticks = of.ticks.map(([value]) => ({ value, major: false }));
+        };
+        options.ticks.callback = (value) => labels.get(value) ?? "";
+        return options;
+    };
+
+    const tooltipText = (spec, item) => {
+        const { point } = item.raw;
+        const value = byCategory(spec) ? point.x : point.y;
+        const unit = byCategory(spec) ? spec.x.unit : spec.y.unit;
+        const name = item.dataset.label ? item.dataset.label + ": " : "";
+        const interval = point.low !== undefined && point.high !== undefined ? ` (${figure(point.low)} to ${figure(point.high)})` : "";
+        return `${name}${figure(value)} ${unit}${interval}`;
+    };
+
+    const tooltipTitle = (spec, item) => {
+        const { point } = item.raw;
+        if (byCategory(spec)) return spec.categories[point.y] + (point.label ? ": " + point.label : "");
+        return (point.label ? point.label + "; " : "") + `${spec.x.title}: ${figure(point.x)}`;
+    };
+
+    // ---- what Chart.js does not draw: reference lines, intervals, names beside points ----
+
+    const drawReferences = (chart, spec) => {
+        const { ctx, chartArea: area, scales } = chart;
+        ctx.save();
+        ctx.beginPath();
+        ctx.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
+        ctx.clip();
+        ctx.strokeStyle = palette.reference;
+        ctx.setLineDash([5, 4]);
+        ctx.lineWidth = 1.3;
+        for (const line of spec.references) {
+            ctx.beginPath();
+            for (const point of line.points) ctx.lineTo(scales.x.getPixelForValue(point.x), scales.y.getPixelForValue(point.y));
+            ctx.stroke();
+        }
+        ctx.restore();
+    };
+
+    const drawIntervals = (chart, spec) => {
+        const { ctx, scales } = chart;
+        const across = byCategory(spec);
+        ctx.save();
+        ctx.lineWidth = 1.4;
+        chart.data.datasets.forEach((data, index) => {
+            const meta = chart.getDatasetMeta(index);
+            if (meta.hidden) return;
+            ctx.strokeStyle = isBar(spec) ? palette.text : color(index);
+            data.data.forEach(({ point }, i) => {
+                if (point.low === undefined || point.high === undefined) return;
+                const axis = across ? scales.x : scales.y;
+                const low = axis.getPixelForValue(point.low);
+                const high = axis.getPixelForValue(point.high);
+                const at = across ? meta.data[i].y : meta.data[i].x;
+                const move = across ? (x, y) => ctx.moveTo(x, y) : (y, x) => ctx.moveTo(x, y);
+                const line = across ? (x, y) => ctx.lineTo(x, y) : (y, x) => ctx.lineTo(x, y);
+                ctx.beginPath();
+                move(low, at);
+                line(high, at);
+                for (const end of [low, high]) {
+                    move(end, at - 4);
+                    line(end, at + 4);
+                }
+                ctx.stroke();
+            });
+        });
+        ctx.restore();
+    };
+
+    // Places for text that overlaps no other text.
+    const freeRoom = (area) => {
+        const taken = [];
+        return (left, middle, width) => {
+            const box = [left - 2, middle - 7, left + width + 2, middle + 7];
+            if (box[0] < area.left || box[2] > area.right || box[1] < area.top || box[3] > area.bottom) return false;
+            if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) return false;
+            taken.push(box);
+            return true;
+        };
+    };
+
+    const write = (ctx, text, left, middle, fill) => {
+        ctx.strokeStyle = palette.background;
+        ctx.lineWidth = 3;
+        ctx.lineJoin = "round";
+        ctx.strokeText(text, left, middle);
+        ctx.fillStyle = fill;
+        ctx.fillText(text, left, middle);
+    };
+
+    // From the end of a line towards its beginning, the first place above it that is free.
+    const writeReference = (chart, line, take) => {
+        const { ctx, scales } = chart;
+        const width = ctx.measureText(line.name).width;
+        const at = (point) => [scales.x.getPixelForValue(point.x), scales.y.getPixelForValue(point.y)];
+        for (let i = line.points.length - 1; i > 0; --i) {
+            const [ax, ay] = at(line.points[i - 1]);
+            const [bx, by] = at(line.points[i]);
+            const upright = Math.abs(bx - ax) < 1;
+            for (let t = 1; t >= 0; t -= 0.05) {
+                const x = ax + t * (bx - ax);
+                const y = ay + t * (by - ay);
+                const left = upright ? x + 4 : x - width;
+                const middle = upright ? y + 8 : y - 9;
+                if (take(left, middle, width)) return write(ctx, line.name, left, middle, palette.muted);
+            }
+        }
+    };
+
+    const writeLabels = (chart, spec) => {
+        const { ctx, chartArea: area } = chart;
+        const take = freeRoom(area);
+        ctx.save();
+        ctx.font = "12px system-ui, sans-serif";
+        ctx.textBaseline = "middle";
+        for (const line of spec.references) if (line.name) writeReference(chart, line, take);
+        if (!byCategory(spec) && count(spec) <= 300 && area.right - area.left > 400) {
+            chart.data.datasets.forEach((data, index) => {
+                const meta = chart.getDatasetMeta(index);
+                if (meta.hidden) return;
+                data.data.forEach(({ point }, i) => {
+                    if (!point.label) return;
+                    const { x, y } = meta.data[i];
+                    const gap = radius(spec, point) + 4;
+                    const width = ctx.measureText(point.label).width;
+                    const left = x + gap + width < area.right ? x + gap : x - gap - width;
+                    if (take(left, y, width)) write(ctx, point.label, left, y, palette.text);
+                });
+            });
+        }
+        ctx.restore();
+    };
+
+    const additions = (spec) => ({
+        id: "additions",
+        beforeDatasetsDraw: (chart) => drawReferences(chart, spec),
+        afterDatasetsDraw: (chart) => {
+            drawIntervals(chart, spec);
+            writeLabels(chart, spec);
+        },
+    });
+
+    // ---- one chart, and its colours ----
+
+    const paint = (chart) => {
+        chart.data.datasets.forEach((data, index) => {
+            data.borderColor = color(index);
+            data.backgroundColor = color(index) + data.alpha;
+            data.pointBackgroundColor = data.backgroundColor;
+        });
+        for (const axis of Object.values(chart.options.scales)) {
+            axis.ticks.color = palette.muted;
+            axis.title.color = palette.text;
+            axis.grid.color = palette.grid;
+            axis.grid.borderColor = palette.grid;
+        }
+        chart.options.plugins.legend.labels.color = palette.text;
+        chart.update("none");
+    };
+
+    const build = (canvas, spec) => {
+        const holder = canvas.parentElement;
+        if (byCategory(spec)) {
+            const each = spec.kind === "stacked_bar" ? 32 : 16 + 16 * spec.series.length;
+            holder.style.height = `${Math.max(190, 100 + each * spec.categories.length)}px`;
+        }
+        const chart = new Chart(canvas, {
+            type: isBar(spec) ? "bar" : "scatter",
+            data: { datasets: spec.series.map((series, index) => dataset(spec, series, index)) },
+            options: {
+                animation: false,
+                maintainAspectRatio: false,
+                indexAxis: isBar(spec) ? "y" : "x",
+                scales: { x: scale(spec, "x"), y: scale(spec, "y") },
+                plugins: {
+                    legend: {
+                        display: spec.series.length > 1,
+                        position: "top",
+                        align: "start",
+                        labels: { usePointStyle: true, boxHeight: 7 },
+                    },
+                    tooltip: {
+                        callbacks: {
+                            title: (items) => (items.length > 0 ? tooltipTitle(spec, items[0]) : ""),
+                            label: (item) => tooltipText(spec, item),
+                        },
+                    },
+                },
+            },
+            plugins: [additions(spec)],
+        });
+        paint(chart);
+        drawn.push(chart);
+    };
+
+    const repaint = (printing) => {
+        palette = dark.matches && !printing ? colors.dark : colors.light;
+        for (const chart of drawn) {
+            paint(chart);
+            chart.resize();
+        }
+    };
+
+    for (const spec of charts) build(document.querySelector(`canvas[data-chart="${CSS.escape(spec.key)}"]`), spec);
+    dark.addEventListener("change", () => repaint(false));
+    addEventListener("beforeprint", () => repaint(true));
+    addEventListener("afterprint", () => repaint(false));
+})();
