@@ -170,7 +170,7 @@ Report bench_summary_report(const BenchData& data, Format wanted) {
     if (wanted == Format::json || wanted == Format::html) {
         report.document["series"] = as_json(table);
         report.document["skipped"] = skipped_json(data.skipped);
-        return report;
+        if (wanted == Format::json) return report;
     }
     report.tables.push_back(std::move(table));
     const auto count = std::count_if(data.series.begin(), data.series.end(), unsteady);

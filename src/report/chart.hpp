@@ -23,6 +23,7 @@ struct ChartAxis {
     std::string unit{};   ///< "ms"; empty: none
     AxisScale scale = AxisScale::linear;
     std::optional<double> low{}, high{};  ///< ends of the axis; absent: from the points
+    std::vector<double> ticks{};          ///< where its ticks stand; empty: at round values
 };
 
 /// In charts by category, `x` is the value and `y` the index of the category.

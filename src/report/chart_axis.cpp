@@ -71,10 +71,10 @@ double round_above(double value) {
     return 10 * power;
 }
 
-PlottedAxis linear_axis(const ChartAxis& axis, Range range, bool from_zero) {
+PlottedAxis linear_axis(const ChartAxis& axis, Range range) {
     constexpr double intervals = 5;
     if (range.empty()) range = {0, 1};
-    if (from_zero && range.low > 0 && range.low < range.high / 2) range.low = 0;
+    if (range.low > 0 && range.low < range.high / 2) range.low = 0;
     double low = axis.low.value_or(range.low), high = axis.high.value_or(range.high);
     if (high <= low) high = low + std::max(1.0, std::abs(low));
     const double step = round_above((high - low) / intervals);
@@ -105,6 +105,13 @@ PlottedAxis logarithmic_axis(const ChartAxis& axis, Range range) {
             if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) plotted.ticks.push_back({value, tick_text(value)});
         }
     }
+    return plotted;
+}
+
+PlottedAxis value_axis(const ChartAxis& axis, Range range) {
+    PlottedAxis plotted = axis.scale == AxisScale::logarithmic ? logarithmic_axis(axis, range) : linear_axis(axis, range);
+    if (!axis.ticks.empty()) plotted.ticks.clear();
+    for (const double value : axis.ticks) plotted.ticks.push_back({value, tick_text(value)});
     return plotted;
 }
 
@@ -144,15 +151,12 @@ bool PlottedAxis::takes(double value) const {
 
 PlottedAxis plotted_x(const Chart& chart) {
     const Range range = range_of(chart, true);
-    if (chart.x.scale == AxisScale::logarithmic) return logarithmic_axis(chart.x, range);
-    return linear_axis(chart.x, range, true);
+    return value_axis(chart.x, range);
 }
 
 PlottedAxis plotted_y(const Chart& chart) {
     if (chart.by_category()) return category_axis(chart);
-    const Range range = range_of(chart, false);
-    if (chart.y.scale == AxisScale::logarithmic) return logarithmic_axis(chart.y, range);
-    return linear_axis(chart.y, range, true);
+    return value_axis(chart.y, range_of(chart, false));
 }
 
 std::string axis_text(const ChartAxis& axis) {

@@ -49,13 +49,16 @@ std::string table_head(const Table& table) {
     return out + "</tr></thead>\n";
 }
 
+constexpr std::size_t most_unwrapped = 28;  ///< bytes of text that stays in one line: ids, names of formats
+
 std::string table_row(const Table& table, const std::vector<Cell>& row) {
     std::string out = "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
         const PageCell cell = page_cell(row[c], table.columns[c].digits);
         const std::string tag = c == 0 ? "th scope=\"row\"" : "td";
-        const std::string number = cell.number ? fmt::format(" class=\"number\" data-value=\"{}\"", *cell.number) : "";
-        out += fmt::format("<{}{}>{}</{}>", tag, number, escaped(cell.text), c == 0 ? "th" : "td");
+        const std::string kind = cell.number ? fmt::format("number\" data-value=\"{}", *cell.number)
+                                             : std::string(cell.text.size() <= most_unwrapped ? "short" : "long");
+        out += fmt::format("<{} class=\"{}\">{}</{}>", tag, kind, escaped(cell.text), c == 0 ? "th" : "td");
     }
     return out + "</tr>\n";
 }
@@ -135,11 +138,19 @@ std::string charts_html(const std::vector<Chart>& charts) {
     return out.empty() ? out : "<div class=\"charts\">\n" + out + "</div>\n";
 }
 
+/// A line of text. What spaces align behind a name becomes its own column.
+std::string line_html(const std::string& line) {
+    constexpr std::size_t longest_name = 32;
+    const std::size_t gap = line.find("  "), rest = line.find_first_not_of(' ', gap);
+    if (gap == 0 || gap > longest_name || rest == std::string::npos) return fmt::format("<p>{}</p>\n", escaped(line));
+    return fmt::format("<p class=\"pair\"><span>{}</span> <span>{}</span></p>\n", escaped(line.substr(0, gap)), escaped(line.substr(rest)));
+}
+
 /// A paragraph a line; empty lines part nothing that paragraphs do not part already.
 std::string lines_html(const std::vector<std::string>& lines, std::string_view css) {
     std::string out;
     for (const std::string& line : lines) {
-        if (!line.empty()) out += fmt::format("<p>{}</p>\n", escaped(line));
+        if (!line.empty()) out += line_html(line);
     }
     return out.empty() ? out : fmt::format("<div class=\"{}\">\n{}</div>\n", css, out);
 }

@@ -81,6 +81,14 @@ std::string legend(const Chart& chart, const SvgLayout& layout) {
     return out;
 }
 
+constexpr double mark_margin = 6;  ///< that marks at the end of an axis may reach beyond it
+
+std::string clip_path(std::string_view id, const SvgLayout& layout, double beyond) {
+    return fmt::format("<clipPath id=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></clipPath>\n", id,
+                       layout.left - beyond, layout.top - beyond, layout.right - layout.left + 2 * beyond,
+                       layout.bottom - layout.top + 2 * beyond);
+}
+
 }  // namespace
 
 std::string as_svg(const Chart& chart) {
@@ -94,9 +102,9 @@ std::string as_svg(const Chart& chart) {
     out += text_at(16, 26, "start", "title", chart.title);
     if (!chart.note.empty()) out += text_at(16, 46, "start", "muted", shortened(chart.note, svg_width - 32));
     out += axes(chart, layout);
-    out += fmt::format("<clipPath id=\"area\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></clipPath>\n",
-                       layout.left, layout.top, layout.right - layout.left, layout.bottom - layout.top);
-    out += "<g clip-path=\"url(#area)\">\n" + svg_references(chart, layout) + svg_marks(chart, layout) + "</g>\n";
+    out += clip_path("area", layout, 0) + clip_path("marks", layout, mark_margin);
+    out += "<g clip-path=\"url(#area)\">\n" + svg_references(chart, layout) + "</g>\n";
+    out += "<g clip-path=\"url(#marks)\">\n" + svg_marks(chart, layout) + "</g>\n";
     out += svg_point_labels(chart, layout) + legend(chart, layout);
     return out + "</svg>\n";
 }

@@ -28,7 +28,7 @@ Chart parameter_chart(const NamedFit& named, const std::string& suffix) {
                 .kind = ChartKind::dot,
                 .title = fmt::format("Fitted parameters of {}", named.title),
                 .note = "Values over those before the fit, with the standard error where it is known.",
-                .x = {"after / before", "", AxisScale::logarithmic, {}, {}},
+                .x = {"after / before", "", AxisScale::logarithmic},
                 .series = {{"parameter", {}}}};
     for (const FittedParameter* p : changed) {
         if (chart.categories.size() == most_categories) break;
@@ -52,7 +52,7 @@ Chart accuracy_chart(const NamedFit& named, const std::string& suffix) {
     Chart chart{.key = "errors" + suffix,
                 .kind = ChartKind::bar,
                 .title = fmt::format("Error by group of the fit of {}", named.title),
-                .x = {"MAPE", "%", AxisScale::linear, {}, {}},
+                .x = {"MAPE", "%", AxisScale::linear},
                 .series = {{"before the fit", {}}, {"in the fit", {}}, {"cross-validated", {}}}};
     std::set<std::string> gpus;
     for (const FitAccuracy& group : named.fit.groups) gpus.insert(group.gpu);

@@ -42,13 +42,12 @@ void add_ratios(Chart& chart, const std::string& policy, const std::optional<Com
 }  // namespace
 
 std::vector<Chart> comparison_charts(const NamedComparison& named) {
-    Chart speed =
-        ratio_chart("speedup", fmt::format("Speed-up on {}", named.model_name), {"speed-up", "×", AxisScale::linear, {}, {}}, named);
+    Chart speed = ratio_chart("speedup", fmt::format("Speed-up on {}", named.model_name), {"speed-up", "×", AxisScale::linear}, named);
     const auto speedup = [](const Comparison&, const ContestantRun& run) { return run.speedup; };
     add_ratios(speed, "same settings", named.baseline, speedup);
     if (named.shows_optimized) add_ratios(speed, "best settings of each", named.optimized, speedup);
     Chart dollars = ratio_chart("cost", fmt::format("Items per US dollar on {}", named.model_name),
-                                {"items per dollar over those of the reference", "×", AxisScale::linear, {}, {}}, named);
+                                {"items per dollar over those of the reference", "×", AxisScale::linear}, named);
     if (named.shows_cost) {
         add_ratios(dollars, "best settings of each", named.optimized, [](const Comparison& comparison, const ContestantRun& run) {
             return comparison.reference ? per_dollar_ratio(comparison.runs[*comparison.reference], run) : std::nullopt;

@@ -14,7 +14,7 @@ std::vector<Chart> cost_charts(const std::vector<NamedCost>& costs) {
                 .kind = ChartKind::bar,
                 .title = tokens ? "Cost of a million output tokens" : "Cost of a thousand items",
                 .note = first_shown(most_categories, costs.size()),
-                .x = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::linear, {}, {}},
+                .x = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::linear},
                 .series = {{"rent", {}}, {"TCO of owned GPUs", {}}}};
     const auto add = [tokens](ChartSeries& series, const auto& cost, double at) {
         if (!cost) return;

@@ -9,7 +9,7 @@ std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
                 .kind = ChartKind::stacked_bar,
                 .title = "Memory of one GPU",
                 .note = first_shown(most_categories, all.size()),
-                .x = {"memory", "GiB", AxisScale::linear, {}, {}},
+                .x = {"memory", "GiB", AxisScale::linear},
                 .series = {{"weights", {}}, {"activation peak", {}}, {"framework", {}}, {"CUDA graphs", {}}, {"KV cache", {}}}};
     bool graphs = false;
     for (const NamedMemory& named : all) {

@@ -27,7 +27,7 @@ Chart latency_chart(std::span<const NamedPrediction> predictions) {
                 .kind = ChartKind::dot,
                 .title = "Latency" + of_model(predictions),
                 .note = fmt::format("With the {} % interval. What does not run is left out.", interval_percent),
-                .x = {"latency", "ms", AxisScale::linear, {}, {}},
+                .x = {"latency", "ms", AxisScale::linear},
                 .series = {{"latency", {}}}};
     const bool several = has_several_models(predictions);
     double least = 0, most = 0;
@@ -55,7 +55,7 @@ Chart memory_chart(std::span<const NamedPrediction> predictions) {
                 .kind = ChartKind::stacked_bar,
                 .title = "Memory of one GPU" + of_model(predictions),
                 .note = first_shown(most_categories, predictions.size()),
-                .x = {"memory", "GB", AxisScale::linear, {}, {}},
+                .x = {"memory", "GB", AxisScale::linear},
                 .series = {{"weights", {}}, {"KV cache", {}}, {"activations", {}}, {"framework", {}}}};
     const bool several = has_several_models(predictions);
     for (const NamedPrediction& n : predictions) {

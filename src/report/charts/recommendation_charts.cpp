@@ -64,8 +64,8 @@ std::vector<Chart> recommendation_charts(const NamedRecommendation& n) {
                 .kind = ChartKind::scatter,
                 .title = fmt::format("Cost and latency of deployments of {}", n.model_name),
                 .note = "No deployment beats those of the Pareto front in both cost and latency.",
-                .x = {latency.title, "ms", AxisScale::logarithmic, {}, {}},
-                .y = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::logarithmic, {}, {}}};
+                .x = {latency.title, "ms", AxisScale::logarithmic},
+                .y = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::logarithmic}};
     const std::vector<ChartPoint> all = priced_points(n, latency);
     ChartSeries front{"Pareto front", pareto_front(all)}, others{"other deployments", {}};
     for (const ChartPoint& point : all) {

@@ -107,8 +107,8 @@ Chart roofline_chart(const NamedPrediction& named) {
                 .kind = ChartKind::scatter,
                 .title = fmt::format("Roofline of {} on {}", named.model_name, named.gpu_name),
                 .note = "Operators by name. The area of a mark shows the fraction of its phase's time.",
-                .x = {"arithmetic intensity", "FLOPs per DRAM byte", AxisScale::logarithmic, {}, {}},
-                .y = {"achieved", "TFLOP/s", AxisScale::logarithmic, {}, {}}};
+                .x = {"arithmetic intensity", "FLOPs per DRAM byte", AxisScale::logarithmic},
+                .y = {"achieved", "TFLOP/s", AxisScale::logarithmic}};
     if (named.gpu == nullptr || !named.prediction.runs()) return chart;
     for (const Phase& phase : named.prediction.phases) {
         ChartSeries series = phase_points(phase);

@@ -43,12 +43,20 @@ std::vector<std::string> names_of(const std::vector<std::vector<std::string>>& l
     return names;
 }
 
-bool has_several_batches(const std::vector<ChartSeries>& series) {
+std::set<double> batches_of(const std::vector<ChartSeries>& series) {
     std::set<double> batches;
     for (const ChartSeries& one : series) {
         for (const ChartPoint& point : one.points) batches.insert(point.x);
     }
-    return batches.size() > 1;
+    return batches;
+}
+
+/// Ends and ticks at the batches, where there is room for them.
+void put_batches(ChartAxis& axis, const std::set<double>& batches) {
+    constexpr std::size_t most_ticks = 12;
+    axis.low = *batches.begin();
+    axis.high = *batches.rbegin();
+    if (batches.size() <= most_ticks) axis.ticks.assign(batches.begin(), batches.end());
 }
 
 }  // namespace
@@ -79,7 +87,7 @@ std::vector<Chart> SweepCharts::charts() const {
                    .kind = ChartKind::line,
                    .title = title,
                    .note = note,
-                   .x = {"batch", "", AxisScale::logarithmic, {}, {}},
+                   .x = {"batch", "", AxisScale::logarithmic},
                    .y = std::move(y)};
         const std::vector<std::string> names = names_of(order_);
         for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -91,9 +99,12 @@ std::vector<Chart> SweepCharts::charts() const {
         return made;
     };
     Chart throughput = chart("throughput", "Throughput against batch",
-                             {"throughput", tokens_ ? "tokens/s" : "items/s", AxisScale::logarithmic, {}, {}}, &Line::throughput);
-    if (!has_several_batches(throughput.series)) return {};
-    Chart latency = chart("latency", "Latency against batch", {"latency", "ms", AxisScale::logarithmic, {}, {}}, &Line::latency);
+                             {"throughput", tokens_ ? "tokens/s" : "items/s", AxisScale::logarithmic}, &Line::throughput);
+    const std::set<double> batches = batches_of(throughput.series);
+    if (batches.size() < 2) return {};
+    Chart latency = chart("latency", "Latency against batch", {"latency", "ms", AxisScale::logarithmic}, &Line::latency);
+    put_batches(throughput.x, batches);
+    put_batches(latency.x, batches);
     return {std::move(throughput), std::move(latency)};
 }
 

@@ -60,8 +60,8 @@ Chart parity_chart(const Validation& validation, const Measurements& measurement
     Chart chart{.key = "parity",
                 .kind = ChartKind::scatter,
                 .title = "Measured against predicted",
-                .x = {"measured time", "ms", AxisScale::logarithmic, {}, {}},
-                .y = {"predicted time", "ms", AxisScale::logarithmic, {}, {}}};
+                .x = {"measured time", "ms", AxisScale::logarithmic},
+                .y = {"predicted time", "ms", AxisScale::logarithmic}};
     const auto kinds = rows_by_kind(validation, measurements);
     std::size_t all = 0, shown = 0;
     for (const auto& [kind, rows] : kinds) all += rows.size();
@@ -84,7 +84,8 @@ Chart parity_chart(const Validation& validation, const Measurements& measurement
     high *= 1.5;
     chart.x.low = chart.y.low = low;
     chart.x.high = chart.y.high = high;
-    chart.references = {ratio_line("y = x", 1, low, high), ratio_line("+25 %", 1.25, low, high), ratio_line("-25 %", 0.75, low, high)};
+    chart.references = {ratio_line("y = x, and 25 % above and below", 1, low, high), ratio_line("", 1.25, low, high),
+                        ratio_line("", 0.75, low, high)};
     const std::string sample = shown < all ? fmt::format("{} of {} rows, evenly sampled", shown, all) : fmt::format("{} rows", all);
     chart.note = sample + ". Throughput is shown as time per item.";
     return chart;
@@ -94,7 +95,7 @@ Chart error_chart(const Validation& validation, const Measurements& measurements
     Chart chart{.key = "errors",
                 .kind = ChartKind::bar,
                 .title = "Error by group",
-                .x = {"MAPE", "%", AxisScale::linear, {}, {}},
+                .x = {"MAPE", "%", AxisScale::linear},
                 .series = {{"roofcast", {}}}};
     std::vector<AccuracyGroup> groups = group_by(validation, measurements, by);
     std::stable_sort(groups.begin(), groups.end(),

@@ -57,6 +57,14 @@
         return points > 300 ? 2 : 4.5;
     };
 
+    // Marks that are many let others through; few ones have an edge that parts them.
+    const colorsOf = (spec, index) => {
+        const many = count(spec) > 300;
+        const fill = color(index) + (isLine(spec) ? "" : many ? "80" : "d9");
+        const edge = isLine(spec) || isBar(spec) || many ? color(index) : palette.background;
+        return { backgroundColor: fill, borderColor: edge, pointBackgroundColor: fill, pointBorderColor: edge };
+    };
+
     const dataset = (spec, series, index) => {
         const many = count(spec) > 300;
         const data = isBar(spec)
@@ -67,12 +75,13 @@
             data,
             showLine: isLine(spec),
             stepped: spec.kind === "step",
-            borderWidth: isLine(spec) ? 2 : 0,
+            borderWidth: isLine(spec) ? 2 : isBar(spec) || many ? 0 : 1,
             pointStyle: many ? "circle" : shapes[index % shapes.length],
             pointRadius: series.points.map((point) => radius(spec, point)),
             pointHitRadius: 6,
             maxBarThickness: 22,
-            alpha: many && !isLine(spec) ? "80" : isLine(spec) ? "" : "d9",
+            clip: 8,
+            ...colorsOf(spec, index),
         };
     };
 
@@ -237,12 +246,8 @@
 
     // ---- one chart, and its colours ----
 
-    const paint = (chart) => {
-        chart.data.datasets.forEach((data, index) => {
-            data.borderColor = color(index);
-            data.backgroundColor = color(index) + data.alpha;
-            data.pointBackgroundColor = data.backgroundColor;
-        });
+    const paint = ({ chart, spec }) => {
+        chart.data.datasets.forEach((data, index) => Object.assign(data, colorsOf(spec, index)));
         for (const axis of Object.values(chart.options.scales)) {
             axis.ticks.color = palette.muted;
             axis.title.color = palette.text;
@@ -284,15 +289,15 @@
             },
             plugins: [additions(spec)],
         });
-        paint(chart);
-        drawn.push(chart);
+        drawn.push({ chart, spec });
+        paint(drawn[drawn.length - 1]);
     };
 
     const repaint = (printing) => {
         palette = dark.matches && !printing ? colors.dark : colors.light;
-        for (const chart of drawn) {
-            paint(chart);
-            chart.resize();
+        for (const one of drawn) {
+            paint(one);
+            one.chart.resize();
         }
     };
 
