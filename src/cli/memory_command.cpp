@@ -7,6 +7,7 @@
 #include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
 #include "prediction/shapes.hpp"
+#include "report/charts/charts.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
@@ -61,13 +62,14 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     return rows;
 }
 
-void add_row(Table& table, const Workload& workload, Run request, const Storage& storage, const std::vector<GpuProfile>& gpus,
-             const SoftwareStacks& software) {
+void add_row(Table& table, std::vector<StoredMemory>& stored, const Workload& workload, Run request, const Storage& storage,
+             const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
     request.precision = storage.precision;
     request.weights = storage.weights;
     request.expert_weights = storage.experts;
     const Run run = completed_sizes(request, workload);
     const MemoryEstimate m = memory_estimate(workload, run, software);
+    stored.push_back({workload.id, storage.weights.label, m});
     const std::string activations(name(activation_precision(run.precision)));
     std::vector<Cell> row{workload.id,       storage.weights.label, activations,       m.weights.in(gb),
                           m.kv_cache.in(gb), m.activations.in(gb),  m.overhead.in(gb), m.total().in(gb)};
@@ -170,14 +172,17 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
                             {"overhead_gb", "framework GB"},
                             {"total_gb", "total GB"}}};
     for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id});
+    std::vector<StoredMemory> stored;
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
         const Run request = run_request(options.run, workload, nullptr, options.common.models());
         for (const GpuProfile& gpu : gpus) require_one_machine(request.parallel, gpu);
-        for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
+        for (const Storage& storage : storages(options.run, workload, request))
+            add_row(table, stored, workload, request, storage, gpus, software);
     }
     Report report;
     report.document["rows"] = as_json(table);
+    report.charts = storage_charts(stored, gpus);
     report.after.push_back(
         "GB is 1e9 bytes. KV cache as activations unless --kv says otherwise. 8- and 4-bit rows of a 16-bit run: weights only; int4 with a "
         "16-bit scale and zero point for each 128 weights.");

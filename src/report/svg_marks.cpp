@@ -171,10 +171,12 @@ std::string reference_label(const ReferenceLine& line, const SvgLayout& layout, 
         for (double t = 1; t >= 0; t -= 0.05) {
             const double x = layout.x(a.x) + t * (layout.x(b.x) - layout.x(a.x)), y = layout.y(a.y) + t * (layout.y(b.y) - layout.y(a.y));
             const bool upright = std::abs(layout.x(b.x) - layout.x(a.x)) < 1;
-            const double from = upright ? x + 4 : x - width;
-            if (!room.take(from, upright ? y + 10 : y - 5, width)) continue;
-            return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"reftext halo\">{}</text>\n", from, upright ? y + 10 : y - 5,
-                               escaped(line.name));
+            const double base = upright ? y + 10 : y - 5;
+            for (const double from : {upright ? x + 4 : x - width, x - width - (upright ? 4 : 0)}) {
+                if (room.take(from, base, width))
+                    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"reftext halo\">{}</text>\n", from, base,
+                                       escaped(line.name));
+            }
         }
     }
     return "";

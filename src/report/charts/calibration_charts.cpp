@@ -27,7 +27,7 @@ Chart parameter_chart(const NamedFit& named, const std::string& suffix) {
     Chart chart{.key = "parameters" + suffix,
                 .kind = ChartKind::dot,
                 .title = fmt::format("Fitted parameters of {}", named.title),
-                .note = "Values over those before the fit, with the standard error where it is known.",
+                .note = "Values over those before the fit, with the standard error where it is known. Zeros are left out.",
                 .x = {"after / before", "", AxisScale::logarithmic},
                 .series = {{"parameter", {}}}};
     for (const FittedParameter* p : changed) {

@@ -48,6 +48,15 @@ std::vector<Chart> serving_charts(const NamedServing& named);
 /// What each GPU's memory holds.
 std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all);
 
+/// Memory of a model with its weights stored in one format.
+struct StoredMemory {
+    std::string model, storage;
+    MemoryEstimate memory;
+};
+
+/// The same by format of weights, against what each of `gpus` has.
+std::vector<Chart> storage_charts(const std::vector<StoredMemory>& all, const std::vector<GpuProfile>& gpus);
+
 /// Latency and throughput against batch, of sweeps with several batches. Takes rows as they come and keeps few of them.
 class SweepCharts {
 public:

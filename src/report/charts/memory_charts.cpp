@@ -29,4 +29,29 @@ std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
     return with_points({std::move(chart)});
 }
 
+std::vector<Chart> storage_charts(const std::vector<StoredMemory>& all, const std::vector<GpuProfile>& gpus) {
+    constexpr std::size_t most_gpus = 6;
+    Chart chart{.key = "memory",
+                .kind = ChartKind::stacked_bar,
+                .title = "Memory of one GPU by format of weights",
+                .note = first_shown(most_categories, all.size()),
+                .x = {"memory", "GB", AxisScale::linear},
+                .series = {{"weights", {}}, {"KV cache", {}}, {"activations", {}}, {"framework", {}}}};
+    for (const StoredMemory& stored : all) {
+        if (chart.categories.size() == most_categories) break;
+        const double at = static_cast<double>(chart.categories.size());
+        const Bytes parts[] = {stored.memory.weights, stored.memory.kv_cache, stored.memory.activations, stored.memory.overhead};
+        for (std::size_t i = 0; i < std::size(parts); ++i) chart.series[i].points.push_back({.x = parts[i].in(gb), .y = at});
+        chart.categories.push_back(fmt::format("{}, {}", stored.model, stored.storage));
+    }
+    const double end = static_cast<double>(chart.categories.size()) - 0.5;
+    for (const GpuProfile& gpu : gpus) {
+        const auto usable = gpu.usable_memory();
+        if (!usable || chart.references.size() == most_gpus) continue;
+        const double at = usable->in(gb);
+        chart.references.push_back({"usable on " + gpu.id, {{.x = at, .y = -0.5}, {.x = at, .y = end}}});
+    }
+    return with_points({std::move(chart)});
+}
+
 }  // namespace roofcast

@@ -76,7 +76,7 @@
             showLine: isLine(spec),
             stepped: spec.kind === "step",
             borderWidth: isLine(spec) ? 2 : isBar(spec) || many ? 0 : 1,
-            pointStyle: many ? "circle" : shapes[index % shapes.length],
+            pointStyle: many ? "circle" : isBar(spec) ? "rect" : shapes[index % shapes.length],
             pointRadius: series.points.map((point) => radius(spec, point)),
             pointHitRadius: 6,
             maxBarThickness: 22,
@@ -204,9 +204,10 @@
             for (let t = 1; t >= 0; t -= 0.05) {
                 const x = ax + t * (bx - ax);
                 const y = ay + t * (by - ay);
-                const left = upright ? x + 4 : x - width;
                 const middle = upright ? y + 8 : y - 9;
-                if (take(left, middle, width)) return write(ctx, line.name, left, middle, palette.muted);
+                for (const left of upright ? [x + 4, x - width - 4] : [x - width]) {
+                    if (take(left, middle, width)) return write(ctx, line.name, left, middle, palette.muted);
+                }
             }
         }
     };
@@ -296,6 +297,7 @@
     const repaint = (printing) => {
         palette = dark.matches && !printing ? colors.dark : colors.light;
         for (const one of drawn) {
+            one.chart.options.devicePixelRatio = printing ? 3 : undefined;
             paint(one);
             one.chart.resize();
         }
