@@ -151,7 +151,7 @@ struct ServingStatistics {
 /// Requests of all copies at one moment.
 struct QueueSample {
     Seconds time;
-    double waiting = 0, running = 0;  ///< mean from the sample before to this one
+    double waiting = 0, running = 0;  ///< mean from this sample to the next; 0 in the last
 };
 
 /// What charts of a simulation show. Small whatever the number of requests.

@@ -181,6 +181,10 @@ std::string filled(std::string_view page, const std::vector<std::pair<std::strin
     return out;
 }
 
+std::string chart_scripts() {
+    return fmt::format("<script>\n{}</script>\n<script>\n{}</script>\n", web_chart_library, web_chart_script);
+}
+
 }  // namespace
 
 std::string as_html(const Report& report, const std::string& title) {
@@ -199,8 +203,8 @@ std::string as_html(const Report& report, const std::string& title) {
                              {"body", page_body(report)},
                              {"data", script_json(rendered(report, Format::json))},
                              {"charts", script_json(charts.dump(-1, ' ', false, replace))},
-                             {"library", drawn.empty() ? "" : fmt::format("<script>\n{}</script>\n", web_chart_library)},
-                             {"script", std::string(web_script)}});
+                             {"tables", std::string(web_table_script)},
+                             {"chart-scripts", drawn.empty() ? "" : chart_scripts()}});
 }
 
 }  // namespace roofcast

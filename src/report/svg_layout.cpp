@@ -32,8 +32,7 @@ std::vector<std::string> tick_labels(const PlottedAxis& axis) {
 
 /// Names in lines from `top` on; returns where they end.
 double place_legend(const Chart& chart, SvgLayout& layout, double top) {
-    const bool needed = chart.series.size() > 1 || (chart.series.size() == 1 && !chart.series[0].name.empty() && !chart.by_category());
-    if (!needed || labels_its_lines(chart)) return top;
+    if (chart.series.size() < 2 || labels_its_lines(chart)) return top;
     double x = margin, y = top + legend_line - 4;
     for (std::size_t i = 0; i < chart.series.size(); ++i) {
         const std::string text = shortened(chart.series[i].name, svg_width - 2 * margin - swatch);
@@ -79,7 +78,7 @@ double text_width(std::string_view text, double size) {
     double width = 0;
     for (const char c : text) {
         if ((static_cast<unsigned char>(c) & 0xC0U) == 0x80U) continue;
-        width += narrow.find(c) != std::string_view::npos ? 0.34 : wide.find(c) != std::string_view::npos ? 0.88 : 0.6;
+        width += narrow.find(c) != std::string_view::npos ? 0.36 : wide.find(c) != std::string_view::npos ? 0.92 : 0.63;
     }
     return width * size;
 }

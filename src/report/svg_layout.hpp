@@ -22,7 +22,7 @@ struct SvgLayout {
     double height = 440;                              ///< of the whole
     PlottedAxis x_axis, y_axis;
     std::vector<std::string> category_labels;  ///< shortened to what fits
-    std::vector<SvgLabel> legend;              ///< empty where lines carry their names, and of one series without a name
+    std::vector<SvgLabel> legend;              ///< empty where lines carry their names, and of one series
     std::vector<SvgLabel> line_labels;         ///< at the right of the plotting area
 
     [[nodiscard]] double x(double value) const { return left + x_axis.position(value) * (right - left); }

@@ -143,6 +143,7 @@ namespace {
 class FreeRoom {
 public:
     explicit FreeRoom(const SvgLayout& layout) : layout_(layout) {}
+    void cover(double x, double y, double radius) { taken_.push_back({x - radius, y - radius, x + radius, y + radius}); }
     bool take(double x, double y, double width) {
         const Box box{x - 2, y - 12, x + width + 2, y + 3};
         if (box.right > layout_.right || box.left < layout_.left || box.top < layout_.top || box.bottom > layout_.bottom) return false;
@@ -187,16 +188,22 @@ std::string reference_label(const ReferenceLine& line, const SvgLayout& layout, 
 std::string svg_point_labels(const Chart& chart, const SvgLayout& layout) {
     FreeRoom room(layout);
     std::string out;
-    for (const ReferenceLine& line : chart.references) out += reference_label(line, layout, room);
     const std::size_t points = points_in(chart);
-    if (chart.by_category() || points > many) return out;
+    std::vector<const ChartPoint*> labelled;
     for (const ChartSeries& series : chart.series) {
         for (const ChartPoint& point : series.points) {
-            if (point.label.empty() || !is_drawn(point, layout)) continue;
-            const double radius = radius_of(point, points), x = layout.x(point.x), y = layout.y(point.y), width = text_width(point.label);
-            const double from = x + radius + 4 + width < layout.right ? x + radius + 4 : x - radius - 4 - width;
+            if (chart.by_category() || points > many || !is_drawn(point, layout)) continue;
+            room.cover(layout.x(point.x), layout.y(point.y), radius_of(point, points));
+            if (!point.label.empty()) labelled.push_back(&point);
+        }
+    }
+    for (const ReferenceLine& line : chart.references) out += reference_label(line, layout, room);
+    for (const ChartPoint* point : labelled) {
+        const double gap = radius_of(*point, points) + 4, x = layout.x(point->x), y = layout.y(point->y), width = text_width(point->label);
+        for (const double from : {x + gap, x - gap - width}) {
             if (!room.take(from, y + 4, width)) continue;
-            out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"halo\">{}</text>\n", from, y + 4, escaped(point.label));
+            out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"halo\">{}</text>\n", from, y + 4, escaped(point->label));
+            break;
         }
     }
     return out;

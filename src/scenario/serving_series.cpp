@@ -40,7 +40,8 @@ std::vector<QueueSample> queue_over_time(const std::vector<RequestTimes>& times)
     }
     std::vector<QueueSample> samples;
     for (std::size_t i = 0; i < samples_in_series; ++i)
-        samples.push_back({static_cast<double>(i + 1) * length, waiting[i] / length, running[i] / length});
+        samples.push_back({static_cast<double>(i) * length, waiting[i] / length, running[i] / length});
+    samples.push_back({last - first, 0, 0});
     return samples;
 }
 

@@ -15,11 +15,8 @@ const ServingRun run{.times = {{0 * s, 0 * s, 2 * s, 4 * s}, {2 * s, 4 * s, 6 * 
 
 double total(const ServingSeries& series, double QueueSample::*figure) {
     double seconds = 0;
-    Seconds before;
-    for (const QueueSample& sample : series.queue) {
-        seconds += sample.*figure * (sample.time - before).in(s);
-        before = sample.time;
-    }
+    for (std::size_t i = 0; i + 1 < series.queue.size(); ++i)
+        seconds += series.queue[i].*figure * (series.queue[i + 1].time - series.queue[i].time).in(s);
     return seconds;
 }
 
@@ -27,7 +24,8 @@ double total(const ServingSeries& series, double QueueSample::*figure) {
 
 TEST_CASE("the queue over time holds all waiting and running of the simulation") {
     const ServingSeries series = series_of(two, run);
-    REQUIRE(series.queue.size() == samples_in_series);
+    REQUIRE(series.queue.size() == samples_in_series + 1);
+    CHECK(series.queue.front().time == Seconds{});
     CHECK(series.queue.back().time.in(s) == rel(8, 1e-9));
     CHECK(total(series, &QueueSample::waiting) == rel(2, 1e-9));
     CHECK(total(series, &QueueSample::running) == rel(8, 1e-9));
@@ -53,5 +51,5 @@ TEST_CASE("distributions are sorted times of all requests, and few whatever thei
     CHECK(large.ttft.front().in(ms) == rel(1, 1e-9));
     CHECK(large.ttft.back().in(ms) == rel(5000, 1e-9));
     CHECK(large.tpot.empty());  // of one output token there is none
-    CHECK(large.queue.size() == samples_in_series);
+    CHECK(large.queue.size() == samples_in_series + 1);
 }

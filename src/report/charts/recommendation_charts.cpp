@@ -72,6 +72,11 @@ std::vector<Chart> recommendation_charts(const NamedRecommendation& n) {
         if (is_beaten(point, all)) others.points.push_back(point);
     }
     if (front.points.size() > 1) chart.references.push_back({"", front.points});
+    if (latency.limit && !all.empty()) {
+        const auto [low, high] = std::minmax_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.y < b.y; });
+        const double limit = latency.limit->in(ms);
+        chart.references.push_back({"objective", {{.x = limit, .y = low->y / 2}, {.x = limit, .y = 1.8 * high->y}}});
+    }
     chart.series = {std::move(front), std::move(others)};
     std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.empty(); });
     return with_points({std::move(chart)});

@@ -38,6 +38,7 @@ Chart queue_chart(const std::vector<QueueSample>& samples) {
                 .x = {"time since the first arrival", "s", AxisScale::linear},
                 .y = {"requests", "", AxisScale::linear},
                 .series = {{"running", {}}, {"waiting", {}}}};
+    if (!samples.empty()) chart.x.high = samples.back().time.in(s);
     for (const QueueSample& sample : samples) {
         chart.series[0].points.push_back({.x = sample.time.in(s), .y = sample.running});
         chart.series[1].points.push_back({.x = sample.time.in(s), .y = sample.waiting});

@@ -1,40 +1,7 @@
 (() => {
     "use strict";
 
-    // ---- tables: a click on a header sorts by its column ----
-
-    const sortKey = (row, column) => {
-        const cell = row.cells[column];
-        if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
-        const text = cell.textContent.trim();
-        return text === "" ? null : text;
-    };
-
-    // Numbers by size, then text by its letters and the numbers in it; what is empty comes last in both directions.
-    const compare = (a, b, direction) => {
-        if (a === null || b === null) return (a === null) - (b === null);
-        if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-        return direction * (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
-    };
-
-    const sortBy = (table, header) => {
-        const column = header.cellIndex;
-        const ascending = header.getAttribute("aria-sort") !== "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        header.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-        const rows = Array.from(table.tBodies[0].rows, (row) => [sortKey(row, column), row]);
-        rows.sort((a, b) => compare(a[0], b[0], ascending ? 1 : -1));
-        table.tBodies[0].append(...rows.map(([, row]) => row));
-    };
-
-    for (const table of document.querySelectorAll("table")) {
-        for (const header of table.tHead.rows[0].cells) header.querySelector("button").addEventListener("click", () => sortBy(table, header));
-    }
-
-    // ---- charts ----
-
     const { colors, charts } = JSON.parse(document.getElementById("charts").textContent);
-    if (charts.length === 0) return;
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const drawn = [];
     let palette = dark.matches ? colors.dark : colors.light;
@@ -172,8 +139,7 @@
     };
 
     // Places for text that overlaps no other text.
-    const freeRoom = (area) => {
-        const taken = [];
+    const freeRoom = (area, taken) => {
         return (left, middle, width) => {
             const box = [left - 2, middle - 7, left + width + 2, middle + 7];
             if (box[0] < area.left || box[2] > area.right || box[1] < area.top || box[3] > area.bottom) return false;
@@ -214,24 +180,27 @@
 
     const writeLabels = (chart, spec) => {
         const { ctx, chartArea: area } = chart;
-        const take = freeRoom(area);
+        const labelled = [];
+        const marks = [];
+        chart.data.datasets.forEach((data, index) => {
+            const meta = chart.getDatasetMeta(index);
+            if (meta.hidden || byCategory(spec) || count(spec) > 300) return;
+            data.data.forEach(({ point }, i) => {
+                const { x, y } = meta.data[i];
+                const r = radius(spec, point);
+                marks.push([x - r, y - r, x + r, y + r]);
+                if (point.label) labelled.push([point.label, x, y, r + 4]);
+            });
+        });
+        const take = freeRoom(area, marks);
         ctx.save();
         ctx.font = "12px system-ui, sans-serif";
         ctx.textBaseline = "middle";
         for (const line of spec.references) if (line.name) writeReference(chart, line, take);
-        if (!byCategory(spec) && count(spec) <= 300 && area.right - area.left > 400) {
-            chart.data.datasets.forEach((data, index) => {
-                const meta = chart.getDatasetMeta(index);
-                if (meta.hidden) return;
-                data.data.forEach(({ point }, i) => {
-                    if (!point.label) return;
-                    const { x, y } = meta.data[i];
-                    const gap = radius(spec, point) + 4;
-                    const width = ctx.measureText(point.label).width;
-                    const left = x + gap + width < area.right ? x + gap : x - gap - width;
-                    if (take(left, y, width)) write(ctx, point.label, left, y, palette.text);
-                });
-            });
+        for (const [label, x, y, gap] of area.right - area.left > 400 ? labelled : []) {
+            const width = ctx.measureText(label).width;
+            const left = [x + gap, x - gap - width].find((from) => take(from, y, width));
+            if (left !== undefined) write(ctx, label, left, y, palette.text);
         }
         ctx.restore();
     };
