@@ -23,7 +23,8 @@ std::string styles_of(const PageColors& page, std::string_view SeriesColor::*sha
 std::string style() {
     return fmt::format(
         "<style>text{{font-family:sans-serif;font-size:{}px}}.title{{font-size:16px;font-weight:600}}.mark{{fill-opacity:.85}}"
-        ".many{{fill-opacity:.45}}.line{{fill:none;stroke-width:2;stroke-linejoin:round}}.ref{{fill:none;stroke-width:1.3;"
+        ".dots{{fill:none;stroke-width:4.2;stroke-linecap:round;stroke-opacity:.5}}.line{{fill:none;stroke-width:2;stroke-linejoin:round}}."
+        "ref{{fill:none;stroke-width:1.3;"
         "stroke-dasharray:5 4}}.error{{fill:none;stroke-width:1.4}}.halo{{stroke-width:3;paint-order:stroke;stroke-linejoin:round}}{}"
         "@media (prefers-color-scheme:dark){{{}}}</style>\n",
         svg_text_size, styles_of(light_colors, &SeriesColor::light), styles_of(dark_colors, &SeriesColor::dark));

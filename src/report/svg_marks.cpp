@@ -20,9 +20,9 @@ std::size_t points_in(const Chart& chart) {
     return count;
 }
 
-double radius_of(const ChartPoint& point, std::size_t points) {
+double radius_of(const ChartPoint& point) {
     if (point.weight > 0) return 3 + 16 * std::sqrt(std::min(1.0, point.weight));
-    return points > many ? 2.2 : 4;
+    return 4;
 }
 
 bool is_drawn(const ChartPoint& point, const SvgLayout& layout) {
@@ -47,6 +47,15 @@ std::string error_bar(const ChartPoint& point, double offset, std::size_t color,
     const double x = layout.x(point.x), low = layout.y(*point.low), high = layout.y(*point.high);
     return fmt::format("<path class=\"error l{0}\" d=\"M{3:.1f} {1:.1f}h{4}M{5:.1f} {1:.1f}V{2:.1f}M{3:.1f} {2:.1f}h{4}\"/>\n", color, low,
                        high, x - cap, 2 * cap, x);
+}
+
+/// Many small marks as one path: a tenth of the size of a circle each.
+std::string dots(const ChartSeries& series, std::size_t color, const SvgLayout& layout) {
+    std::string path;
+    for (const ChartPoint& point : series.points) {
+        if (is_drawn(point, layout)) path += fmt::format("M{:.1f} {:.1f}h0", layout.x(point.x), layout.y(point.y));
+    }
+    return path.empty() ? "" : fmt::format("<path class=\"dots l{}\" d=\"{}\"/>\n", color, path);
 }
 
 std::string joined_path(const ChartSeries& series, bool level, const SvgLayout& layout) {
@@ -94,7 +103,7 @@ std::string bars(const Chart& chart, const SvgLayout& layout) {
 
 std::string svg_marker(std::size_t series, const Chart& chart, double x, double y, double r) {
     const std::size_t points = points_in(chart), color = series % series_colors.size();
-    const std::string css = fmt::format("{} f{}", points > many && r < 4 ? "many" : "mark", color);
+    const std::string css = fmt::format("mark f{}", color);
     if (chart.kind == ChartKind::bar || chart.kind == ChartKind::stacked_bar || (series % 4 == 1 && points <= many))
         return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n", css, x - 0.9 * r,
                            y - 0.9 * r, 1.8 * r, 1.8 * r);
@@ -116,13 +125,17 @@ std::string svg_marks(const Chart& chart, const SvgLayout& layout) {
     for (std::size_t k = 0; k < chart.series.size(); ++k) {
         const ChartSeries& series = chart.series[k];
         const std::size_t color = k % series_colors.size();
+        if (chart.kind == ChartKind::scatter && points > many) {
+            out += dots(series, color, layout);
+            continue;
+        }
         if (joined)
             out += fmt::format("<path class=\"line l{}\" d=\"{}\"/>\n", color, joined_path(series, chart.kind == ChartKind::step, layout));
         for (const ChartPoint& point : series.points) {
             if (!is_drawn(point, layout)) continue;
             out += error_bar(point, offset_of(k, chart), color, chart, layout);
             if (joined && series.points.size() > most_marked) continue;
-            out += svg_marker(k, chart, layout.x(point.x), layout.y(point.y + offset_of(k, chart)), radius_of(point, points));
+            out += svg_marker(k, chart, layout.x(point.x), layout.y(point.y + offset_of(k, chart)), radius_of(point));
         }
     }
     return out;
@@ -193,13 +206,13 @@ std::string svg_point_labels(const Chart& chart, const SvgLayout& layout) {
     for (const ChartSeries& series : chart.series) {
         for (const ChartPoint& point : series.points) {
             if (chart.by_category() || points > many || !is_drawn(point, layout)) continue;
-            room.cover(layout.x(point.x), layout.y(point.y), radius_of(point, points));
+            room.cover(layout.x(point.x), layout.y(point.y), radius_of(point));
             if (!point.label.empty()) labelled.push_back(&point);
         }
     }
     for (const ReferenceLine& line : chart.references) out += reference_label(line, layout, room);
     for (const ChartPoint* point : labelled) {
-        const double gap = radius_of(*point, points) + 4, x = layout.x(point->x), y = layout.y(point->y), width = text_width(point->label);
+        const double gap = radius_of(*point) + 4, x = layout.x(point->x), y = layout.y(point->y), width = text_width(point->label);
         for (const double from : {x + gap, x - gap - width}) {
             if (!room.take(from, y + 4, width)) continue;
             out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"halo\">{}</text>\n", from, y + 4, escaped(point->label));

@@ -18,7 +18,7 @@ const test::LlamaOnA100& shipped() {
 }
 
 NamedPrediction predicted(std::int64_t batch) {
-    const Run run{.batch = batch, .precision = Precision::bf16, .prompt_tokens = 512, .generate_tokens = 64};
+    const Run run{.batch = batch, .prompt_tokens = 512, .generate_tokens = 64, .precision = Precision::bf16};
     const auto& [software, gpu, llama] = shipped();
     return {llama.id, llama.name, gpu.profile.id, gpu.profile.name, predict(llama, gpu, run, software), {}, {}, &gpu};
 }
