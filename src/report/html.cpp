@@ -30,37 +30,52 @@ PageCell page_cell(const Cell& cell, int digits) {
     return {};
 }
 
-/// Whether a column holds numbers, which stand to the right.
+/// Whether a column holds numbers and nothing else, which stand to the right.
 bool is_numeric_column(const Table& table, std::size_t column) {
+    bool any = false;
     for (const auto& row : table.rows) {
         const bool number = std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column]);
-        if (number) return true;
+        if (!number && !std::holds_alternative<std::monostate>(row[column])) return false;
+        any = any || number;
     }
-    return false;
-}
-
-std::string table_head(const Table& table) {
-    std::string out = "<thead><tr>";
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        const Column& column = table.columns[c];
-        out += fmt::format("<th scope=\"col\" data-key=\"{}\"{}><button type=\"button\">{}</button></th>", escaped(column.key),
-                           is_numeric_column(table, c) ? " class=\"number\"" : "", escaped(column.title));
-    }
-    return out + "</tr></thead>\n";
+    return any;
 }
 
 constexpr std::size_t most_unwrapped = 28;  ///< bytes of text that stays in one line: ids, names of formats
 
-std::string table_row(const Table& table, const std::vector<Cell>& row) {
+std::string_view width_class(std::string_view text) {
+    return text.size() <= most_unwrapped ? "short" : "long";
+}
+
+std::string table_head(const Table& table, const std::vector<bool>& numeric) {
+    std::string out = "<thead><tr>";
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        const Column& column = table.columns[c];
+        out += fmt::format("<th scope=\"col\" data-key=\"{}\" class=\"{}{}\"><button type=\"button\">{}</button></th>", escaped(column.key),
+                           width_class(column.title), numeric[c] ? " number" : "", escaped(column.title));
+    }
+    return out + "</tr></thead>\n";
+}
+
+std::string table_row(const Table& table, const std::vector<Cell>& row, const std::vector<bool>& numeric) {
     std::string out = "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
         const PageCell cell = page_cell(row[c], table.columns[c].digits);
         const std::string tag = c == 0 ? "th scope=\"row\"" : "td";
-        const std::string kind = cell.number ? fmt::format("number\" data-value=\"{}", *cell.number)
-                                             : std::string(cell.text.size() <= most_unwrapped ? "short" : "long");
-        out += fmt::format("<{} class=\"{}\">{}</{}>", tag, kind, escaped(cell.text), c == 0 ? "th" : "td");
+        const std::string number = cell.number ? fmt::format(" data-value=\"{}\"", *cell.number) : "";
+        const std::string_view kind = numeric[c] ? "number" : width_class(cell.text);
+        out += fmt::format("<{} class=\"{}\"{}>{}</{}>", tag, kind, number, escaped(cell.text), c == 0 ? "th" : "td");
     }
     return out + "</tr>\n";
+}
+
+/// Head and body.
+std::string table_parts(const Table& table) {
+    std::vector<bool> numeric;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) numeric.push_back(is_numeric_column(table, c));
+    std::string out = table_head(table, numeric) + "<tbody>\n";
+    for (const auto& row : table.rows) out += table_row(table, row, numeric);
+    return out + "</tbody>";
 }
 
 std::string table_html(const Table& table, std::size_t number) {
@@ -69,9 +84,7 @@ std::string table_html(const Table& table, std::size_t number) {
     if (!table.title.empty()) out += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, escaped(table.title));
     const std::string name = table.title.empty() ? "Table" : table.title;
     out += fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n<table class=\"data\">\n", escaped(name));
-    out += table_head(table) + "<tbody>\n";
-    for (const auto& row : table.rows) out += table_row(table, row);
-    return out + "</tbody></table></div>\n</section>\n";
+    return out + table_parts(table) + "</table></div>\n</section>\n";
 }
 
 /// The points of a chart, for readers who cannot see it.
@@ -116,9 +129,7 @@ std::string points_html(const Chart& chart) {
                                         : "<details><summary>Data</summary>\n";
     out += fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n<table class=\"points\">\n",
                        escaped("Data of the chart: " + chart.title));
-    out += table_head(table) + "<tbody>\n";
-    for (const auto& row : table.rows) out += table_row(table, row);
-    return out + "</tbody></table></div></details>\n";
+    return out + table_parts(table) + "</table></div></details>\n";
 }
 
 std::string chart_html(const Chart& chart) {

@@ -56,9 +56,14 @@ TEST_CASE("a page holds the JSON of its report") {
 
 TEST_CASE("tables of a page are tables, with keys, scopes and the numbers in full") {
     const std::string page = as_html(example(), "t");
-    CHECK(has(page, "<th scope=\"col\" data-key=\"time_ms\" class=\"number\"><button type=\"button\">time ms</button></th>"));
+    CHECK(has(page, "<th scope=\"col\" data-key=\"time_ms\" class=\"short number\"><button type=\"button\">time ms</button></th>"));
     CHECK(has(page, "<td class=\"number\" data-value=\"1.23456\">1.23</td>"));
     CHECK(has(page, "<td class=\"number\" data-value=\"7\">7</td>"));
+    const Table mixed{.columns = {{"property", "property"}, {"value", "value"}},
+                      .rows = {{std::string("a"), 1.5}, {std::string("b"), std::string("text")}}};
+    Report report;
+    report.tables.push_back(mixed);
+    CHECK(has(as_html(report, "t"), "<td class=\"short\" data-value=\"1.5\">1.5</td>"));
     CHECK(has(page, "<td class=\"short\">yes</td>"));
     CHECK(has(page, "<th scope=\"row\" class=\"short\">b</th>"));
 }

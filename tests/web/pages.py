@@ -7,7 +7,6 @@ Fails on messages of the console, on pages that scroll sideways, on charts that 
 where the numbers of a page's tables are not those of the JSON that the same command prints.
 """
 
-import html
 import json
 import math
 import os
@@ -15,11 +14,14 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 WIDTHS = {"phone": 390, "laptop": 1366}
+PATIENCE = 60  # seconds that the browser has
 
 LLM = ["--model", "llama-3.1-8b"]
 # Name: arguments, and the charts that the page has.
@@ -75,13 +77,57 @@ def printed(program, arguments, output_format):
 
 
 def chromium(folder, *arguments):
-    """Runs it on a profile of its own; returns what it prints."""
+    """Starts it, on a profile of its own."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("Chromium is missing: install the Debian package chromium")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                f"--user-data-dir={folder / 'profile'}", *arguments]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Gallery(ThreadingHTTPServer):
+    """Shows pages in frames, and takes down what their probes say and what else they ask for."""
+
+    def __init__(self, pages, widths):
+        super().__init__(("127.0.0.1", 0), GalleryRequest)
+        self.pages = pages
+        frames = [(name, width) for name in pages for width in widths]
+        self.frames = "\n".join(f'<iframe src="/page/{name}" width="{width}" height="800"></iframe>' for name, width in frames)
+        self.waiting, self.answers, self.others = set(frames), [], []
+        self.done = threading.Event()
+
+    def answered(self, answer):
+        self.answers.append(answer)
+        self.waiting.discard((answer["name"], answer["width"]))
+        if not self.waiting:
+            self.done.set()
+
+
+class GalleryRequest(BaseHTTPRequestHandler):
+    def reply(self, text):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def do_GET(self):
+        name = self.path.removeprefix("/page/")
+        if self.path == "/":
+            self.reply(f'<!doctype html><meta charset="utf-8"><title>pages</title>{self.server.frames}')
+        elif name in self.server.pages:
+            self.reply(with_probe(self.server.pages[name], name))
+        else:
+            if self.path != "/favicon.ico":
+                self.server.others.append(self.path)
+            self.send_error(404)
+
+    def do_POST(self):
+        self.server.answered(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.reply("")
+
+    def log_message(self, *_):
+        pass
 
 
 def with_probe(page, name):
@@ -90,29 +136,18 @@ def with_probe(page, name):
     return page.replace("<head>", f"<head>\n<script>{probe}</script>", 1)
 
 
-def gallery(frames):
-    """A page of frames, which writes down what their probes say."""
-    inner = "\n".join(f'<iframe src="{file}" width="{width}" height="800"></iframe>' for file, width in frames)
-    return f"""<!doctype html><meta charset="utf-8"><title>pages</title>{inner}<pre id="answers"></pre><script>
-const answers = [];
-addEventListener("message", (event) => {{
-    answers.push(event.data);
-    document.getElementById("answers").textContent = JSON.stringify(answers);
-}});
-</script>"""
-
-
-def answers_of(folder, pages, widths, *options):
+def answers_of(folder, pages, widths, failures, *options):
     """What the probe says of each page at each width."""
-    frames = [(f"{name}.probed.html", width) for name in pages for width in widths]
-    file = folder / "gallery.html"
-    file.write_text(gallery(frames), encoding="utf-8")
-    dumped = chromium(folder, "--window-size=1600,900", "--virtual-time-budget=30000", "--dump-dom", *options, file.as_uri())
-    found = re.search(r'<pre id="answers">(.*?)</pre>', dumped, re.S)
-    answers = json.loads(html.unescape(found.group(1))) if found and found.group(1) else []
-    if len(answers) != len(frames):
-        sys.exit(f"{len(answers)} of {len(frames)} pages answered")
-    return answers
+    with Gallery(pages, widths) as gallery:
+        threading.Thread(target=gallery.serve_forever, daemon=True).start()
+        browser = chromium(folder, "--window-size=1600,900", *options, f"http://127.0.0.1:{gallery.server_port}/")
+        gallery.done.wait(PATIENCE)
+        browser.terminate()
+        browser.wait(PATIENCE)
+        gallery.shutdown()
+        failures.check(not gallery.waiting, f"no answer within {PATIENCE} s: {sorted(gallery.waiting)}")
+        failures.check(not gallery.others, f"pages need other files: {gallery.others}")
+        return gallery.answers
 
 
 # ---- what a page must be ----------------------------------------------------------------------------------------------------------
@@ -120,7 +155,7 @@ def answers_of(folder, pages, widths, *options):
 
 def check_page(answer, charts, failures):
     where = f"{answer['name']} at {answer['width']} pixels"
-    if answer.get("failed"):
+    if answer["failed"]:
         failures.check(False, f"{where}: {answer['failed']}")
         return
     failures.check(not answer["errors"], f"{where}: console: {answer['errors']}")
@@ -219,7 +254,7 @@ def check_sum(answer, document, failures):
 def check_print(folder, name, failures):
     file = folder / f"{name}.pdf"
     file.unlink(missing_ok=True)
-    chromium(folder, "--no-pdf-header-footer", f"--print-to-pdf={file}", "--virtual-time-budget=5000", (folder / f"{name}.html").as_uri())
+    chromium(folder, "--no-pdf-header-footer", f"--print-to-pdf={file}", (folder / f"{name}.html").as_uri()).wait(PATIENCE)
     data = file.read_bytes() if file.exists() else b""
     pages = len(re.findall(rb"/Type\s*/Page\b", data))
     failures.check(data.startswith(b"%PDF-"), f"{name}: was not printed")
@@ -236,11 +271,10 @@ def main():
         pages, documents = dict(zip(COMMANDS, pages)), {name: json.loads(text) for name, text in zip(COMMANDS, documents)}
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
-        (folder / f"{name}.probed.html").write_text(with_probe(page, name), encoding="utf-8")
     counted = aligned = 0
-    for answer in answers_of(folder, COMMANDS, WIDTHS.values()):
+    for answer in answers_of(folder, pages, WIDTHS.values(), failures):
         check_page(answer, COMMANDS[answer["name"]][1], failures)
-        if answer["width"] != WIDTHS["laptop"] or answer.get("failed"):
+        if answer["width"] != WIDTHS["laptop"] or answer["failed"]:
             continue
         failures.check(answer["luminance"] > 0.9, f"{answer['name']}: is not light")
         document = documents[answer["name"]]
@@ -250,8 +284,8 @@ def main():
             continue
         sums = check_numbers(answer, document, failures)
         counted, aligned = counted + sums[0], aligned + sums[1]
-    dark = [name for name in COMMANDS if COMMANDS[name][1]]
-    for answer in answers_of(folder, dark, [WIDTHS["laptop"]], "--blink-settings=preferredColorScheme=0"):
+    dark = {name: page for name, page in pages.items() if COMMANDS[name][1]}
+    for answer in answers_of(folder, dark, [WIDTHS["laptop"]], failures, "--blink-settings=preferredColorScheme=0"):
         check_page(answer, COMMANDS[answer["name"]][1], failures)
         failures.check(answer["luminance"] < 0.2, f"{answer['name']}: is not dark where the system is")
     for name in PRINTED:
