@@ -36,7 +36,7 @@ std::vector<Chart> cost_charts(const std::vector<NamedCost>& costs);
 /// Speed-ups over the reference with their intervals.
 std::vector<Chart> comparison_charts(const NamedComparison& named);
 
-/// Measured against predicted, and errors by group.
+/// Predicted against measured times, and errors by group.
 std::vector<Chart> validation_charts(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by);
 
 /// Fitted parameters over what they were before, and errors by kind of operator.

@@ -59,7 +59,7 @@ ReferenceLine ratio_line(const std::string& name, double factor, double low, dou
 Chart parity_chart(const Validation& validation, const Measurements& measurements) {
     Chart chart{.key = "parity",
                 .kind = ChartKind::scatter,
-                .title = "Measured against predicted",
+                .title = "Predicted against measured",
                 .x = {"measured time", "ms", AxisScale::logarithmic},
                 .y = {"predicted time", "ms", AxisScale::logarithmic}};
     const auto kinds = rows_by_kind(validation, measurements);
