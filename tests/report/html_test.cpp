@@ -15,7 +15,7 @@ bool has(const std::string& text, const std::string& part) {
 /// What a user's file can be called.
 const std::string hostile = "</script><script>alert('x')</script>&amp; \"q\" {{data}} \x1b[31m";
 
-Report example() {
+Report hostile_report() {
     Report report;
     report.document["name"] = hostile;
     report.before = {hostile, "latency      12 ms"};
@@ -41,21 +41,21 @@ std::string between(const std::string& text, const std::string& from, const std:
 }  // namespace
 
 TEST_CASE("a page obeys nothing that names of others hold") {
-    const std::string page = as_html(example(), hostile);
+    const std::string page = as_html(hostile_report(), hostile);
     CHECK_FALSE(has(page, "<script>alert"));
     CHECK_FALSE(has(page, "\x1b"));
     CHECK(has(page, "&lt;/script&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp; &quot;q&quot; {{data}}"));
 }
 
 TEST_CASE("a page holds the JSON of its report") {
-    const Report report = example();
+    const Report report = hostile_report();
     const std::string data = between(as_html(report, "t"), "<script type=\"application/json\" id=\"data\">", "</script>");
     CHECK(nlohmann::json::parse(data) == nlohmann::json::parse(rendered(report, Format::json)));
     CHECK(nlohmann::json::parse(data).at("name") == hostile);
 }
 
 TEST_CASE("tables of a page are tables, with keys, scopes and the numbers in full") {
-    const std::string page = as_html(example(), "t");
+    const std::string page = as_html(hostile_report(), "t");
     CHECK(has(page, "<th scope=\"col\" data-key=\"time_ms\" class=\"short number\"><button type=\"button\">time ms</button></th>"));
     CHECK(has(page, "<td class=\"number\" data-value=\"1.23456\">1.23</td>"));
     CHECK(has(page, "<td class=\"number\" data-value=\"7\">7</td>"));
@@ -69,25 +69,25 @@ TEST_CASE("tables of a page are tables, with keys, scopes and the numbers in ful
 }
 
 TEST_CASE("text that spaces align becomes two columns") {
-    CHECK(has(as_html(example(), "t"), "<p class=\"pair\"><span>latency</span> <span>12 ms</span></p>"));
+    CHECK(has(as_html(hostile_report(), "t"), "<p class=\"pair\"><span>latency</span> <span>12 ms</span></p>"));
 }
 
 TEST_CASE("a page needs no network") {
-    const std::string page = as_html(example(), "t");
+    const std::string page = as_html(hostile_report(), "t");
     for (const char* outside : {"<link", "src=\"", "@import", "url(", "sourceMappingURL"}) CHECK_FALSE(has(page, outside));
     CHECK(has(page, "Chart.js v3"));
     CHECK(has(page, "Released under the MIT License"));
 }
 
 TEST_CASE("a chart comes with words and a table of its data; without charts there is no library") {
-    const std::string page = as_html(example(), "t");
+    const std::string page = as_html(hostile_report(), "t");
     CHECK(has(page, "<canvas role=\"img\" aria-label=\"Bar chart: "));
     CHECK(has(page, "<table class=\"points\">"));
-    Report plain = example();
+    Report plain = hostile_report();
     plain.charts.clear();
     CHECK_FALSE(has(as_html(plain, "t"), "Chart.js v3"));
     CHECK_FALSE(has(as_html(plain, "t"), "<canvas"));
-    Report empty = example();
+    Report empty = hostile_report();
     empty.charts[0].series[0].points.clear();
     CHECK_FALSE(has(as_html(empty, "t"), "<canvas"));
 }

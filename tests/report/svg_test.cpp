@@ -14,7 +14,7 @@ using roofcast::test::rel;
 
 namespace {
 
-Chart example(ChartKind kind) {
+Chart chart_of(ChartKind kind) {
     Chart chart{.key = "example",
                 .kind = kind,
                 .title = "Latency & <throughput> of \"x\"",
@@ -55,14 +55,14 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 TEST_CASE("every kind of chart is well-formed XML, whatever its names hold") {
     CHECK_FALSE(is_well_formed("<svg><text>a & b</text></svg>"));
     for (const ChartKind kind : kinds) {
-        Chart chart = example(kind);
+        Chart chart = chart_of(kind);
         chart.title += "\x1b[31m \xff ]]> <!-- \xEF\xBF\xBF";
         CHECK(is_well_formed(as_svg(chart)));
     }
 }
 
 TEST_CASE("an SVG chart escapes names in text") {
-    const std::string svg = as_svg(example(ChartKind::line));
+    const std::string svg = as_svg(chart_of(ChartKind::line));
     CHECK(svg.find("Latency &amp; &lt;throughput&gt; of &quot;x&quot;</text>") != std::string::npos);
     CHECK(svg.find("O&#39;Brien&#39;s") != std::string::npos);
     CHECK(svg.find("<b>") == std::string::npos);
@@ -70,18 +70,18 @@ TEST_CASE("an SVG chart escapes names in text") {
 }
 
 TEST_CASE("an SVG chart draws each series, interval and reference line") {
-    const std::string svg = as_svg(example(ChartKind::line));
+    const std::string svg = as_svg(chart_of(ChartKind::line));
     CHECK(count_of(svg, "<path class=\"line") == 2);
     CHECK(count_of(svg, "<path class=\"error") == 1);
     CHECK(count_of(svg, "<path class=\"ref\"") == 1);
     CHECK(svg.find("prefers-color-scheme:dark") != std::string::npos);
     CHECK(svg.find("viewBox=\"0 0 720 440\"") != std::string::npos);
-    const std::string stacked = as_svg(example(ChartKind::stacked_bar));
+    const std::string stacked = as_svg(chart_of(ChartKind::stacked_bar));
     CHECK(count_of(stacked, "<rect class=\"mark") == 4 + 2);  // bars and the legend
 }
 
 TEST_CASE("values lie where the axes say") {
-    const SvgLayout layout = laid_out(example(ChartKind::scatter));
+    const SvgLayout layout = laid_out(chart_of(ChartKind::scatter));
     CHECK(layout.x(1) == rel(layout.left, 1e-9));
     CHECK(layout.x(10) == rel(layout.right, 1e-9));
     CHECK(layout.x(std::sqrt(10.0)) == rel((layout.left + layout.right) / 2, 1e-9));  // logarithmic
@@ -91,7 +91,7 @@ TEST_CASE("values lie where the axes say") {
 }
 
 TEST_CASE("a chart without a finite point is still drawn") {
-    Chart chart = example(ChartKind::scatter);
+    Chart chart = chart_of(ChartKind::scatter);
     chart.series = {{"none", {{.x = std::nan(""), .y = 1}, {.x = 0, .y = 1}}}};  // zero has no logarithm
     const std::string svg = as_svg(chart);
     CHECK(svg.find("nan") == std::string::npos);
