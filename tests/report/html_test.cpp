@@ -61,8 +61,7 @@ TEST_CASE("tables of a page are tables, with keys, scopes and the numbers in ful
     CHECK(has(page, "<td class=\"number\" data-value=\"7\">7</td>"));
     const Table mixed{.columns = {{"property", "property"}, {"value", "value"}},
                       .rows = {{std::string("a"), 1.5}, {std::string("b"), std::string("text")}}};
-    Report report;
-    report.tables.push_back(mixed);
+    Report report{.document = {{"rows", as_json(mixed)}}, .tables = {mixed}, .before = {}, .after = {}};
     CHECK(has(as_html(report, "t"), "<td class=\"short\" data-value=\"1.5\">1.5</td>"));
     CHECK(has(page, "<td class=\"short\">yes</td>"));
     CHECK(has(page, "<th scope=\"row\" class=\"short\">b</th>"));
