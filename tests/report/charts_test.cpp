@@ -107,7 +107,7 @@ TEST_CASE("the Pareto front holds what nothing beats in both cost and latency") 
     CHECK(points[0].x == rel(10, 1e-9));
     CHECK(points[1].x == rel(20, 1e-9));
     CHECK(points[2].x == rel(40, 1e-9));
-    CHECK(points[1].y == rel(4000, 1e-9));  // of a thousand items
+    CHECK(points[1].y == rel(4e6, 1e-9));  // of a million items
     CHECK(charts[0].series[1].points.size() == 1);
 }
 

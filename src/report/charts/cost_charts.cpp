@@ -12,14 +12,14 @@ std::vector<Chart> cost_charts(const std::vector<NamedCost>& costs) {
     });
     Chart chart{.key = "cost",
                 .kind = ChartKind::bar,
-                .title = tokens ? "Cost of a million output tokens" : "Cost of a thousand items",
+                .title = tokens ? "Cost of a million output tokens" : "Cost of a million items",
                 .note = first_shown(most_categories, costs.size()),
-                .x = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::linear},
+                .x = {"cost", tokens ? "USD per million output tokens" : "USD per million items", AxisScale::linear},
                 .series = {{"rent", {}}, {"TCO of owned GPUs", {}}}};
     const auto add = [tokens](ChartSeries& series, const auto& cost, double at) {
         if (!cost) return;
         if (tokens && !cost->per_output_token) return;
-        series.points.push_back({.x = tokens ? 1e6 * cost->per_output_token->in(usd) : 1e3 * cost->per_item.in(usd), .y = at});
+        series.points.push_back({.x = 1e6 * (tokens ? *cost->per_output_token : cost->per_item).in(usd), .y = at});
     };
     for (const NamedCost& cost : costs) {
         if (chart.categories.size() == most_categories) break;

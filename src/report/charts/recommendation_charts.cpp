@@ -49,7 +49,7 @@ std::vector<ChartPoint> priced_points(const NamedRecommendation& n, const Latenc
         if (!d || !d->cost || !((*d).*latency.value)) continue;
         const double item = d->cost->per_item.in(usd);
         points.push_back({.x = ((*d).*latency.value)->in(ms),
-                          .y = tokens > 0 ? 1e6 * item / tokens : 1e3 * item,
+                          .y = 1e6 * item / std::max(1.0, tokens),
                           .label = fmt::format("{} {}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id)});
     }
     return points;
@@ -65,7 +65,7 @@ std::vector<Chart> recommendation_charts(const NamedRecommendation& n) {
                 .title = fmt::format("Cost and latency of deployments of {}", n.model_name),
                 .note = "No deployment beats those of the Pareto front in both cost and latency.",
                 .x = {latency.title, "ms", AxisScale::logarithmic},
-                .y = {"cost", tokens ? "USD per million output tokens" : "USD per 1000 items", AxisScale::logarithmic}};
+                .y = {"cost", tokens ? "USD per million output tokens" : "USD per million items", AxisScale::logarithmic}};
     const std::vector<ChartPoint> all = priced_points(n, latency);
     ChartSeries front{"Pareto front", pareto_front(all)}, others{"other deployments", {}};
     for (const ChartPoint& point : all) {
