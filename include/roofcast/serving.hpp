@@ -148,6 +148,22 @@ struct ServingStatistics {
     double missed_ttft = 0, missed_tpot = 0, missed_latency = 0, missed_any = 0;  ///< fraction of requests that miss the limit, 0 to 1
 };
 
+/// Requests of all copies at one moment.
+struct QueueSample {
+    Seconds time;
+    double waiting = 0, running = 0;  ///< mean from this sample to the next; 0 in the last
+};
+
+/// What charts of a simulation show. Small whatever the number of requests.
+struct ServingSeries {
+    std::vector<Seconds> ttft, tpot;  ///< at equally spaced fractions of requests, from the shortest to the longest; empty: none known
+    std::vector<QueueSample> queue;   ///< at equally spaced times, from the first arrival to the last token
+};
+inline constexpr std::size_t quantiles_in_series = 201, samples_in_series = 300;
+
+/// A request waits from its arrival to its first step, and runs from there to its last token.
+ServingSeries series_of(const std::vector<ServingRequest>& requests, const ServingRun& run);
+
 ServingStatistics statistics(const ServingEngine& engine, const std::vector<ServingRequest>& requests, const ServingRun& run,
                              const ServiceObjective& objective);
 
@@ -191,6 +207,7 @@ struct ServingCase {
     EngineLoad load;
     std::optional<RateSearch> search;
     std::optional<Overload> overload;  ///< if set, latencies are meaningless
+    ServingSeries series{};
 };
 
 /// Least and largest figure of the cases, each for itself: shorter steps can make a request wait for longer, so that the simulation of

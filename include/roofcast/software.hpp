@@ -94,7 +94,8 @@ struct HalfPadded {
     Seconds host_per_pass;  ///< further CPU time to remove padding, which nothing hides
 };
 
-/// What an execution mode or a named engine does, and what it costs. Keys, units and meanings: src/software/keys.cpp and docs/reference/software.md.
+/// What an execution mode or a named engine does, and what it costs. Keys, units and meanings: src/software/keys.cpp and
+/// docs/reference/software.md.
 struct SoftwareStack {
     std::string name;  ///< "eager", …, or the engine's: "llama.cpp"
     Execution execution = Execution::eager;

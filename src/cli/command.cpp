@@ -11,7 +11,9 @@
 #include "cli/terminal.hpp"
 #include "io/data_folder.hpp"
 #include "io/printable.hpp"
+#include "report/html.hpp"
 #include "report/markdown.hpp"
+#include "report/svg.hpp"
 #include "report/text_table.hpp"
 #include "roofcast/error.hpp"
 
@@ -44,12 +46,20 @@ void add_files_of(const std::string& name, std::vector<std::filesystem::path>& f
 }
 
 constexpr std::pair<const char*, Format> formats[] = {
-    {"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}, {"markdown", Format::markdown}};
+    {"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}, {"markdown", Format::markdown}, {"html", Format::html}};
 /// Formats by the ending of a file.
-constexpr std::pair<const char*, const char*> endings[] = {{".json", "json"}, {".csv", "csv"}, {".md", "markdown"}};
+constexpr std::pair<const char*, const char*> endings[] = {{".json", "json"}, {".csv", "csv"}, {".md", "markdown"}, {".html", "html"}};
 
 std::string csv_text(const Table& table, const CommonOptions& options) {
     return options.no_headers ? csv_rows(table) : as_csv(table);
+}
+
+/// "roofcast gpu list".
+std::string title_of(const CLI::App& command) {
+    std::string title = command.get_name();
+    for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent())
+        title = above->get_name() + (above->get_name().empty() ? "" : " ") + title;
+    return title.starts_with("roofcast") ? title : "roofcast " + title;
 }
 
 /// `report` in the format that the options ask for.
@@ -63,11 +73,13 @@ std::string text_of(const Report& report, const CommonOptions& options) {
                          .suggestion = "leave the option out, or choose --format csv"});
         return json_text(report);
     }
+    if (format == Format::html) return as_html(report, title_of(*options.command));
     const Table main = rows_only || format == Format::csv ? chosen_columns(report.data(), options) : Table{};
     if (format == Format::csv) return csv_text(main, options);
     if (format == Format::markdown) return rows_only ? as_markdown(main) : as_markdown(report);
     const std::size_t width = options.wide || !options.output.empty() ? 0 : output_width();
-    const TextStyle style{.width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color), .more = ": --wide"};
+    const TextStyle style{
+        .width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color), .more = ": --wide"};
     return rows_only ? as_text(main, style) : as_text(report, style);
 }
 
@@ -107,6 +119,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
     command.add_option("--color", options.color, "Color the output: auto, always or never")
         ->capture_default_str()
         ->check(CLI::IsMember({"auto", "always", "never"}));
+    command.add_flag("--no-pager", options.no_pager, "Print directly, however long the answer is");
+    command.add_option("--plot", options.plot, "Write the main chart to this SVG file")->check(no_file);
     command.add_option("--data-dir", options.data_dir,
                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
@@ -120,9 +134,23 @@ Table chosen_columns(Table table, const CommonOptions& options) {
     return options.columns.empty() ? std::move(table) : with_columns(table, options.columns);
 }
 
-void write(const Report& report, const CommonOptions& options) {
-    const std::string text = text_of(with_options(report, *options.command), options);
-    if (options.output.empty()) return format_of(options) == Format::table ? print_paged(text) : print(text);
+/// The file of `--plot`, checked before anything is printed. Throws Error where the report has no chart.
+std::string plot_of(const Report& report, const CommonOptions& options) {
+    const auto chart = std::find_if(report.charts.begin(), report.charts.end(), [](const Chart& c) { return c.has_points(); });
+    if (chart == report.charts.end())
+        throw Error({.what = "this answer has no chart", .key = "--plot", .found = options.plot, .suggestion = "leave --plot out"});
+    if (!options.plot.ends_with(".svg"))
+        throw Error({.what = "charts are SVG", .key = "--plot", .found = options.plot, .suggestion = "name a file that ends in .svg"});
+    require_output("--plot", options.plot, options);
+    require_apart("--plot", options.plot, {options.output});
+    return as_svg(*chart);
+}
+
+void write(const Report& named_by_field, const CommonOptions& options) {
+    const Report report = with_options(named_by_field, *options.command);
+    if (!options.plot.empty()) write_file(options.plot, plot_of(report, options));
+    const std::string text = text_of(report, options);
+    if (options.output.empty()) return format_of(options) == Format::table && !options.no_pager ? print_paged(text) : print(text);
     require_output("--output", options.output, options);
     write_file(options.output, text);
 }
@@ -135,7 +163,7 @@ void require_output(std::string_view option, const std::string& file, const Comm
                      .suggestion = "choose another file than a profile, model or fit, such as a .txt, .json or .csv file"});
     std::vector<std::filesystem::path> read;
     for (const CLI::Option* given : options.command->get_options()) {
-        if (given->get_name() == "--output" || given->get_name() == "--rows") continue;
+        if (given->get_name() == "--output" || given->get_name() == "--rows" || given->get_name() == "--plot") continue;
         for (const std::string& value : given->results()) {
             for (const std::string& name : names_in(value)) add_files_of(name, read);
         }

@@ -18,8 +18,9 @@ struct CommonOptions {
     std::string format = "table";
     std::string output;                ///< file; empty: standard output
     std::vector<std::string> columns;  ///< keys of those to print; empty: as they fit
-    bool wide = false, no_headers = false;
+    bool wide = false, no_headers = false, no_pager = false;
     std::string color = "auto";
+    std::string plot;                   ///< SVG file of the first chart; empty: none
     std::string data_dir;               ///< empty: found beside the program
     const CLI::App* command = nullptr;  ///< whose options these are
 

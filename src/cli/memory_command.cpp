@@ -7,6 +7,7 @@
 #include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
 #include "prediction/shapes.hpp"
+#include "report/charts/charts.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/prediction_tables.hpp"
@@ -62,13 +63,14 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     return rows;
 }
 
-void add_row(Table& table, const Workload& workload, Run request, const Storage& storage, const std::vector<GpuProfile>& gpus,
-             const SoftwareStacks& software) {
+void add_row(Table& table, std::vector<StoredMemory>& stored, const Workload& workload, Run request, const Storage& storage,
+             const std::vector<GpuProfile>& gpus, const SoftwareStacks& software) {
     request.precision = storage.precision;
     request.weights = storage.weights;
     request.expert_weights = storage.experts;
     const Run run = completed_sizes(request, workload);
     const MemoryEstimate m = memory_estimate(workload, run, software);
+    stored.push_back({workload.id, storage.weights.label, m});
     const std::string activations(name(activation_precision(run.precision)));
     std::vector<Cell> row{workload.id,       storage.weights.label, activations,       m.weights.in(gb),
                           m.kv_cache.in(gb), m.activations.in(gb),  m.overhead.in(gb), m.total().in(gb)};
@@ -173,14 +175,17 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
                             {"total_gb", "total GB", 4, Show::always}},
                 .rows = {}};
     for (const GpuProfile& gpu : gpus) table.columns.push_back({"fits_" + gpu.id, "fits " + gpu.id, 4, Show::always, false, tone_of_fit});
+    std::vector<StoredMemory> stored;
     for (const auto& model : options.models) {
         const Workload workload = find_workload(options.common.models(), model);
         const Run request = run_request(options.run, workload, nullptr, options.common.models());
         for (const GpuProfile& gpu : gpus) require_one_machine(request.parallel, gpu);
-        for (const Storage& storage : storages(options.run, workload, request)) add_row(table, workload, request, storage, gpus, software);
+        for (const Storage& storage : storages(options.run, workload, request))
+            add_row(table, stored, workload, request, storage, gpus, software);
     }
     Report report;
     report.document["rows"] = as_json(table);
+    report.charts = storage_charts(stored, gpus);
     report.after.push_back(
         "GB is 1e9 bytes. The KV cache has the format of the activations unless --kv sets it. 8- and 4-bit rows of a 16-bit run quantize "
         "weights alone. int4 has a 16-bit scale and a zero point for each 128 weights.");

@@ -10,6 +10,7 @@
 #include "cli/sweep_rows.hpp"
 #include "cli/temporary_files.hpp"
 #include "io/atomic_file.hpp"
+#include "report/charts/charts.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -110,12 +111,15 @@ void run(const SweepOptions& options) {
                      .suggestion = "--format csv writes rows as they come; --shard takes a part"});
     const Fields<SweepRow> fields = sweep_fields(inputs.extra);
     Table table{.title = {}, .columns = columns_of(fields), .rows = {}};
+    SweepCharts charts;
     bool answered = false;
     for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
         answered = answered || any_runs(rows);
         for (const SweepRow& row : rows) table.rows.push_back(cells_of(row, fields));
+        for (const SweepRow& row : rows) charts.add(row);
     });
     Report report = sweep_report(std::move(table));
+    report.charts = charts.charts();
     report.document["grid_points"] = size;
     report.document["shard"] = fmt::format("{}/{}", shard.index, shard.count);
     add_assumptions(report, inputs);

@@ -24,7 +24,8 @@ struct PowerLimit {
         memory;          ///< energy at the running clock, of arithmetic and of DRAM traffic, over the power budget; 0: no limit known
     double slowest = 1;  ///< running over base clock: GPUs do not throttle below base clock unless cooling forces them to
 
-    /// Fraction of the running clock below which voltage falls no further, and with it the energy of arithmetic; docs/decisions/energy-per-flop.md.
+    /// Fraction of the running clock below which voltage falls no further, and with it the energy of arithmetic;
+    /// docs/decisions/energy-per-flop.md.
     static constexpr double lowest_voltage_clock = 0.6;
 
     /// Time below which the GPU would exceed its limit, of a kernel that takes `on_chip` at the running clock: T = arithmetic ·

@@ -162,10 +162,9 @@ Table contestants_table(const BenchComparison& comparison) {
 Report bench_summary_report(const BenchData& data, Format wanted) {
     Report report;
     report.tables = {summary_table(data, shown_keys(data.series))};
-    if (wanted == Format::json) {
-        report.document["series"] = as_json(std::exchange(report.tables, {}).front());
+    if (wanted == Format::json || wanted == Format::html) {
+        report.document["series"] = as_json(report.tables.front());
         report.document["skipped"] = skipped_json(data.skipped);
-        return report;
     }
     const auto count = std::count_if(data.series.begin(), data.series.end(), unsteady);
     if (count > 0) report.after.push_back(variance_line(count));

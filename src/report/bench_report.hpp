@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// A row a series. There can be many: the document is made where `wanted` is JSON alone.
+/// A row a series. There can be many: the document is made only where `wanted` has it.
 Report bench_summary_report(const BenchData& data, Format wanted);
 
 /// A row for each work and contestant, and a summary a contestant.

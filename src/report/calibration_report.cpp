@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "report/charts/charts.hpp"
 #include "report/field.hpp"
 #include "report/refinement_lines.hpp"
 
@@ -186,6 +187,7 @@ std::string closing_line(const NamedFit& named) {
 Report calibration_report(const std::vector<NamedFit>& fits) {
     Report report;
     report.document["fits"] = Json::array();
+    report.charts = calibration_charts(fits);
     for (const NamedFit& named : fits) {
         report.document["fits"].push_back(document(named));
         report.tables.push_back(accuracy_table(named));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/charts/charts.hpp"
 #include "report/comparison_rows.hpp"
 #include "report/cost_report.hpp"
 #include "report/describe.hpp"
@@ -141,6 +142,7 @@ Report comparison_report(const NamedComparison& named) {
                        {"items", named.items},
                        {"policies", nlohmann::ordered_json::array()}};
     report.facts = {{"model", headline(named)}, {"prices", fmt::format("US dollars, as of {}", to_string(named.today))}};
+    report.charts = comparison_charts(named);
     if (named.baseline)
         add_policy(report, "baseline",
                    fmt::format("equal settings ({}; batch {}, {})", named.baseline->why, request.run.batch, name(request.run.execution)),

@@ -12,7 +12,7 @@ namespace roofcast {
 namespace {
 
 /// `text` as it is, though Markdown has other plans with it.
-std::string escaped(std::string_view text) {
+std::string marked(std::string_view text) {
     std::string out;
     for (const char c : printable(text)) {
         if (std::string_view("\\`*_<>|[]#").find(c) != std::string_view::npos) out += '\\';
@@ -28,7 +28,7 @@ std::string row_of(const std::vector<std::string>& cells) {
 std::string as_list(const std::vector<std::string>& lines) {
     std::string out;
     for (const std::string& line : lines) {
-        if (!line.empty()) out += "- " + escaped(line) + '\n';
+        if (!line.empty()) out += "- " + marked(line) + '\n';
     }
     return out;
 }
@@ -38,20 +38,20 @@ std::string as_list(const std::vector<std::string>& lines) {
 std::string as_markdown(const Table& table) {
     const Condensed shown = condensed(table);
     const std::vector<Column>& columns = shown.table.columns;
-    std::string out = table.title.empty() ? "" : "### " + escaped(table.title) + "\n\n";
-    if (!shown.same.empty()) out += "In every row: " + escaped(shown.same) + ".\n\n";
+    std::string out = table.title.empty() ? "" : "### " + marked(table.title) + "\n\n";
+    if (!shown.same.empty()) out += "In every row: " + marked(shown.same) + ".\n\n";
     if (columns.empty()) return out;
     std::vector<std::string> titles, rulers;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         const auto& rows = shown.table.rows;
         const bool numeric = std::any_of(rows.begin(), rows.end(), [c](const auto& row) { return is_numeric(row[c]); });
-        titles.push_back(escaped(columns[c].title));
+        titles.push_back(marked(columns[c].title));
         rulers.emplace_back(numeric ? "---:" : "---");
     }
     out += row_of(titles) + row_of(rulers);
     for (const std::vector<Cell>& row : shown.table.rows) {
         std::vector<std::string> cells;
-        for (std::size_t c = 0; c < row.size(); ++c) cells.push_back(escaped(cell_text(row[c], columns[c].digits)));
+        for (std::size_t c = 0; c < row.size(); ++c) cells.push_back(marked(cell_text(row[c], columns[c].digits)));
         out += row_of(cells);
     }
     return out;
@@ -65,11 +65,11 @@ std::string as_markdown(const Report& report) {
     };
     bool first = true;
     for (const std::string& line : report.before) {
-        if (!line.empty()) add((first ? "## " : "") + escaped(line) + '\n');
+        if (!line.empty()) add((first ? "## " : "") + marked(line) + '\n');
         first = false;
     }
     std::string facts;
-    for (const auto& [name, value] : report.facts) facts += fmt::format("- **{}**: {}\n", escaped(name), escaped(value));
+    for (const auto& [name, value] : report.facts) facts += fmt::format("- **{}**: {}\n", marked(name), marked(value));
     add(facts);
     for (const Table& table : report.tables) add(as_markdown(table));
     add(as_list(report.after));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "report/charts/charts.hpp"
 #include "report/field.hpp"
 
 namespace roofcast {
@@ -141,6 +142,7 @@ Report memory_report(const std::vector<NamedMemory>& all) {
         for (const std::string& line : settings(named)) report.after.push_back(prefix + line);
     }
     report.csv = table_of<NamedMemory>({}, all, memory_fields());
+    report.charts = memory_charts(all);
     return report;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/charts/charts.hpp"
 #include "report/cost_report.hpp"
 #include "report/recommendation_tables.hpp"
 
@@ -229,6 +230,7 @@ Report recommendation_report(const NamedRecommendation& n) {
         if (Table rents = rent_table(n); !rents.rows.empty()) report.tables.push_back(std::move(rents));
     }
     report.after = closing_lines(n);
+    report.charts = recommendation_charts(n);
     return report;
 }
 

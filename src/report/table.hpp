@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "report/chart.hpp"
+
 namespace roofcast {
 
 /// An empty cell, text, a number or a count. Numbers are rounded only for people.
@@ -50,11 +52,13 @@ struct Report {
     std::vector<std::string> after;                          ///< lines below: notes, assumptions
     std::vector<std::pair<std::string, std::string>> facts;  ///< the answer in short: names and values, between `before` and the tables
 
+    std::vector<Chart> charts{};  ///< of pages; the first is the one of an SVG file
+
     /// What CSV and `--columns` take their columns from.
     [[nodiscard]] const Table& data() const { return csv.columns.empty() && !tables.empty() ? tables.front() : csv; }
 };
 
-enum class Format { table, json, csv, markdown };
+enum class Format { table, json, csv, markdown, html };
 inline constexpr int schema_version = 2;
 
 /// `text` in quotes where RFC 4180 asks for them. What a spreadsheet would take for a formula begins with an apostrophe, which makes it

@@ -73,6 +73,7 @@ ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQue
     const ServingRun run = simulated(engine, requests);
     result.load = run.load;
     result.statistics = statistics(engine, requests, run, question.objective);
+    result.series = series_of(requests, run);
     if (!question.attainment && !(question.finite && is_burst(run))) result.overload = overload(engine, requests, run);
     return result;
 }

@@ -44,9 +44,12 @@ TEST_CASE("machines: the refusal fits the GPU") {
 }
 
 TEST_CASE("machines: independent copies may lie in several machines, and racks hold more") {
-    CHECK(roofcast::test::only_prediction(printed("predict --gpu m4-max --model llama-3.1-8b --dp 4 --format json"))["parallel"]["gpus"] == 4);
-    CHECK(roofcast::test::only_prediction(printed("predict --gpu h100 --model llama-3.1-70b --tp 8 --dp 2 --format json"))["parallel"]["gpus"] == 16);
-    CHECK(roofcast::test::only_prediction(printed("predict --gpu gb200 --model llama-3.1-405b --tp 16 --format json"))["parallel"]["gpus"] == 16);
+    CHECK(roofcast::test::only_prediction(printed("predict --gpu m4-max --model llama-3.1-8b --dp 4 --format json"))["parallel"]["gpus"] ==
+          4);
+    CHECK(roofcast::test::only_prediction(
+              printed("predict --gpu h100 --model llama-3.1-70b --tp 8 --dp 2 --format json"))["parallel"]["gpus"] == 16);
+    CHECK(roofcast::test::only_prediction(
+              printed("predict --gpu gb200 --model llama-3.1-405b --tp 16 --format json"))["parallel"]["gpus"] == 16);
 }
 
 TEST_CASE("machines: a sweep lists points beyond a machine as not runnable") {
@@ -101,7 +104,8 @@ TEST_CASE("machines: recommend puts no copy on more GPUs than a machine has") {
 
 TEST_CASE("machines: commands that predict times take how PCIe joins GPUs, and say what they took") {
     const std::string run = "predict --gpu l40s --model llama-3.1-8b --tp 8 --prompt 2048 --generate 8 --format json";
-    const json host = roofcast::test::only_prediction(printed(run)), switched = roofcast::test::only_prediction(printed(run + " --pcie switch"));
+    const json host = roofcast::test::only_prediction(printed(run)),
+               switched = roofcast::test::only_prediction(printed(run + " --pcie switch"));
     CHECK(host["pcie"] == "host");
     CHECK(switched["pcie"] == "switch");
     CHECK(switched["ttft_ms"] < 0.5 * host["ttft_ms"].get<double>());

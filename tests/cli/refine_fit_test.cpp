@@ -207,9 +207,9 @@ TEST_CASE("models that run 2.2 times slower, all alike, are predicted and their 
     int line = 0;
     for (const char* model : {"resnet50", "vgg16", "densenet121"}) {
         for (const int batch : {1, 8, 32}) {
-            const auto json =
-                roofcast::test::only_prediction(roofcast::test::printed("predict --gpu t4 --precision fp16 --execution eager --format json --model " +
-                                                              std::string(model) + " --batch " + std::to_string(batch)));
+            const auto json = roofcast::test::only_prediction(
+                roofcast::test::printed("predict --gpu t4 --precision fp16 --execution eager --format json --model " + std::string(model) +
+                                        " --batch " + std::to_string(batch)));
             const double milliseconds = json["latency_ms"].get<double>() * 2.2 * std::exp(0.03 * (line++ % 3 - 1));
             rows << "t4," << model << ",cnn,fp16," << batch << ",224,forward,eager,latency_ms," << milliseconds << ",made-up\n";
         }

@@ -39,8 +39,8 @@ TEST_CASE("scenario: a sweep has a row for each combination, and a reason for th
 
 TEST_CASE("scenario: a point of a sweep is what predict says") {
     const json points = json::parse(printed(grid + "json"))["points"];
-    const json alone =
-        roofcast::test::only_prediction(printed("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 --batch 8 --tp 2 --format json"));
+    const json alone = roofcast::test::only_prediction(
+        printed("predict --gpu a100-sxm4-80gb --model llama-3.1-8b --precision bf16 --batch 8 --tp 2 --format json"));
     int same = 0;
     for (const json& p : points) {
         if (p["gpu"] != "a100-sxm4-80gb" || p["precision"] != "bf16" || p["batch"] != 8 || p["tensor_parallel"] != 2) continue;

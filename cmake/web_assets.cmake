@@ -1,0 +1,17 @@
+# Writes a C++ source that holds the files of a page: cmake -DOUTPUT=… -DWEB=folder -DCHART_JS=file -P web_assets.cmake
+function(add_text name file)
+    file(READ ${file} text)
+    string(FIND "${text}" ")roofcast_web\"" at)
+    if(NOT at EQUAL -1)
+        message(FATAL_ERROR "${file} holds the end of a raw string")
+    endif()
+    file(APPEND ${OUTPUT} "const std::string_view ${name} = R\"roofcast_web(${text})roofcast_web\";\n")
+endfunction()
+
+file(WRITE ${OUTPUT} "#include \"report/web_assets.hpp\"\n\nnamespace roofcast {\n\n")
+add_text(web_page ${WEB}/page.html)
+add_text(web_style ${WEB}/page.css)
+add_text(web_table_script ${WEB}/tables.js)
+add_text(web_chart_script ${WEB}/charts.js)
+add_text(web_chart_library ${CHART_JS})
+file(APPEND ${OUTPUT} "\n}  // namespace roofcast\n")

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "report/charts/charts.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// Fraction of requests up to each time.
+Chart distribution_chart(const std::string& key, const std::string& what, const std::vector<Seconds>& quantiles,
+                         const std::optional<Seconds>& limit) {
+    Chart chart{.key = key,
+                .kind = ChartKind::line,
+                .title = fmt::format("Distribution of {}", what),
+                .x = {what, "ms", AxisScale::linear},
+                .y = {"requests up to this time", "%", AxisScale::linear, 0, 106, {0, 20, 40, 60, 80, 100}},
+                .series = {{what, {}}}};
+    for (std::size_t i = 0; i < quantiles.size(); ++i) {
+        const double percent = quantiles.size() > 1 ? 100 * static_cast<double>(i) / static_cast<double>(quantiles.size() - 1) : 100;
+        chart.series[0].points.push_back({.x = quantiles[i].in(ms), .y = percent});
+    }
+    if (!quantiles.empty()) {
+        const double low = quantiles.front().in(ms), high = quantiles.back().in(ms);
+        if (low > 0 && high / low > 30) chart.x.scale = AxisScale::logarithmic;
+        const double from = chart.x.scale == AxisScale::linear ? 0 : low / 10;
+        chart.references.push_back({"median", {{.x = from, .y = 50}, {.x = high * 10, .y = 50}}});
+        chart.references.push_back({"P99", {{.x = from, .y = 99}, {.x = high * 10, .y = 99}}});
+    }
+    if (limit) chart.references.push_back({"objective", {{.x = limit->in(ms), .y = 0}, {.x = limit->in(ms), .y = 100}}});
+    return chart;
+}
+
+Chart queue_chart(const std::vector<QueueSample>& samples) {
+    Chart chart{.key = "queue",
+                .kind = ChartKind::step,
+                .title = "Requests over time",
+                .note = "Of all copies of the model. A request counts as running from its first step to its last token.",
+                .x = {"time since the first arrival", "s", AxisScale::linear},
+                .y = {"requests", "", AxisScale::linear},
+                .series = {{"running", {}}, {"waiting", {}}}};
+    if (!samples.empty()) chart.x.high = samples.back().time.in(s);
+    for (const QueueSample& sample : samples) {
+        chart.series[0].points.push_back({.x = sample.time.in(s), .y = sample.running});
+        chart.series[1].points.push_back({.x = sample.time.in(s), .y = sample.waiting});
+    }
+    return chart;
+}
+
+}  // namespace
+
+std::vector<Chart> serving_charts(const NamedServing& n) {
+    if (n.misfit) return {};
+    const ServingSeries& series = n.answer.predicted.series;
+    const ServiceObjective& objective = n.question.objective;
+    if (n.answer.predicted.overload) return with_points({queue_chart(series.queue)});  // its latencies say nothing
+    return with_points({distribution_chart("ttft", "TTFT", series.ttft, objective.ttft),
+                        distribution_chart("tpot", "TPOT", series.tpot, objective.tpot), queue_chart(series.queue)});
+}
+
+}  // namespace roofcast

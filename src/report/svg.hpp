@@ -1,0 +1,13 @@
+#pragma once
+/// Charts as SVG files: light, and dark where the reader's system is; no script, no font of its own.
+
+#include <string>
+
+#include "report/chart.hpp"
+
+namespace roofcast {
+
+/// A whole SVG document, 720 wide; 440 high, or as high as its categories need.
+std::string as_svg(const Chart& chart);
+
+}  // namespace roofcast
