@@ -103,7 +103,7 @@ TEST_CASE("long names are cut between characters") {
     CHECK(shortened("short", 100) == "short");
     const std::string cut = shortened("ééééééééééééééééééééé", 60);
     CHECK(cut.ends_with("…"));
-    CHECK(text_width(cut) <= 60);
+    CHECK(drawn_width(cut) <= 60);
     CHECK(cut.substr(0, 2) == "é");
     CHECK((cut.size() - 3) % 2 == 0);  // whole characters of two bytes, and the ellipsis of three
 }
