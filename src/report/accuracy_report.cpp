@@ -20,7 +20,7 @@ std::string counted(std::int64_t gpus, const std::string& architecture) {
 
 /// Whose rows tell an error, in at most 28 characters.
 std::string whose(const ExpectedError& e) {
-    constexpr std::array<std::string_view, 3> known{"measured", "few rows", "never measured"};
+    constexpr std::array<std::string_view, 3> known{"measured", "few rows", "unseen"};
     const std::string gpus = counted(e.gpus, e.architecture);
     switch (e.basis) {
         case AccuracyBasis::cross_validated:
