@@ -174,8 +174,10 @@ std::string page_body(const Report& report) {
     return out + lines_html(report.after, "lines notes");
 }
 
+/// As custom properties of CSS, whose names begin with two dashes.
 std::string css_colors(const PageColors& colors) {
-    return fmt::format("--background:{};--text:{};--muted:{};--line:{};", colors.background, colors.text, colors.muted, colors.grid);
+    return fmt::format("{0}background:{1};{0}text:{2};{0}muted:{3};{0}line:{4};", "--", colors.background, colors.text, colors.muted,
+                       colors.grid);
 }
 
 /// The page with each "{{name}}" replaced; what is put in is not looked at again.

@@ -78,7 +78,7 @@ TEST_CASE("a page needs no network") {
     CHECK(has(page, "Released under the MIT License"));
 }
 
-TEST_CASE("a chart comes with words and a table of its data; without charts there is no library") {
+TEST_CASE("a chart comes with words and a table of its data, and a page without charts has no library") {
     const std::string page = as_html(hostile_report(), "t");
     CHECK(has(page, "<canvas role=\"img\" aria-label=\"Bar chart: "));
     CHECK(has(page, "<table class=\"points\">"));
