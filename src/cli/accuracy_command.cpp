@@ -59,15 +59,11 @@ void run(const AccuracyOptions& options) {
 
 void add_accuracy_command(CLI::App& app) {
     auto options = std::make_shared<AccuracyOptions>();
-    CLI::App* command = app.add_subcommand("accuracy", "Show what error to expect of predictions for a GPU, and from which measurements");
-    command->add_option("--gpu", options->gpus, "GPU id, alias or profile file; repeatable")->delimiter(',')->required();
-    command->add_option("--model", options->model, "Show only the kind of work of this model, and measured rows of its family");
-    command->add_option("--software", options->software, "Show served loads and memory of this engine only: vllm, sglang, …");
+    CLI::App* command = app.add_subcommand("accuracy");
+    command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file; repeatable")->delimiter(',')->required();
+    command->add_option("-m,--model", options->model, "Show only the kind of work of this model, and measured rows of its family");
+    command->add_option("--software", options->software, "Show served loads and memory of this engine only, such as vllm or sglang");
     add_common_options(*command, options->common);
-    command->footer(
-        "Examples:\n"
-        "  roofcast accuracy --gpu rtx-4090\n"
-        "  roofcast accuracy --gpu h100-sxm5-80gb --model llama-3.1-8b --software vllm");
     command->callback([options] { run(*options); });
 }
 

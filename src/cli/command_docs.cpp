@@ -73,6 +73,14 @@ constexpr CommandDoc documented[] = {
      "docs/reference/measurements.md describes the files.",
      {{{"roofcast validate -g v100-pcie-32gb --op gemm", "GEMMs on the V100"},
        {"roofcast validate -g a100-pcie-80gb --by op,precision --worst 5", "by operator, with the five largest errors"}}}},
+    {"accuracy",
+     measure,
+     "Show the error to expect of predictions for a GPU",
+     "Lists the error by kind of work, and the measurements that it comes from. Measured GPUs show rows that no fit saw. For other GPUs "
+     "the "
+     "errors are those of GPUs that were left out of a fit. TTFT and TPOT of served loads are listed by engine.",
+     {{{"roofcast accuracy -g rtx-4090", "all kinds of work"},
+       {"roofcast accuracy -g h100 -m llama-3.1-8b --software vllm", "one model under one engine"}}}},
     {"calibrate",
      measure,
      "Fit the model's parameters to measurements",

@@ -57,9 +57,10 @@ bool wants_color(std::string_view choice) {
 }
 
 void print_paged(const std::string& text) {
-    const auto lines = std::count(text.begin(), text.end(), '\n');
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     const std::string command = pager();
-    if (!prints_to_terminal() || lines < screen().ws_row || command.empty()) return print(text);
+    const std::size_t rows = screen().ws_row;  // 0: the terminal does not say
+    if (!prints_to_terminal() || rows == 0 || lines < rows || command.empty()) return print(text);
     // A pager that is left before the end closes the pipe, which is no error.
     FILE* pipe = ::popen(command.c_str(), "w");
     if (pipe == nullptr) return print(text);

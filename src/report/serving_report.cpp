@@ -60,14 +60,13 @@ Facts search_facts(const NamedServing& n) {
     const std::string why =
         search->rate ? ": " + goal : fmt::format(": even at {}/s fewer than {}", significant(search->lowest.in(1 / s), 3), goal);
     Facts facts{{"highest rate", rate_text(n.answer.predicted) + why}};
-    const auto bound = [&](const char* side, const ServingCase& c) {
-        facts.emplace_back(fmt::format("at the {} bound", side),
-                           fmt::format("{} if every step has the {} bound of its {} % interval (×{})", rate_text(c), side, interval_percent,
-                                       significant(c.time_scale, 3)));
+    const auto bound = [&](const char* steps, const char* side, const ServingCase& c) {
+        facts.emplace_back(steps, fmt::format("{} if every step has the {} bound of its {} % interval (×{})", rate_text(c), side,
+                                              interval_percent, significant(c.time_scale, 3)));
     };
     if (n.answer.low && n.answer.high) {
-        bound("high", *n.answer.high);
-        bound("low", *n.answer.low);
+        bound("with slow steps", "high", *n.answer.high);
+        bound("with fast steps", "low", *n.answer.low);
     }
     if (search->limited_by_throughput) facts.emplace_back("limited by", "what the engine finishes when all requests are there at once");
     return facts;

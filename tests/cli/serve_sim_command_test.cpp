@@ -103,7 +103,7 @@ TEST_CASE("serve-sim finds the highest rate that meets an objective") {
     const auto never = roofcast::test::roofcast(base + "--find-rate --requests 100 --slo ttft=1us --format json");
     CHECK(never.exit_code == 1);
     CHECK(json::parse(never.output)["rate_search"]["highest_rate_per_s"].is_null());
-    CHECK(contains(roofcast::test::roofcast(base + "--find-rate --requests 100 --slo ttft=1us").output, "highest rate   none"));
+    CHECK(contains(roofcast::test::roofcast(base + "--find-rate --requests 100 --slo ttft=1us").output, "highest rate     none"));
 }
 
 TEST_CASE("serve-sim reads a trace, and counts what can never be served") {
@@ -263,9 +263,9 @@ TEST_CASE("a trace that ends before its first answer is a burst, whose latencies
 TEST_CASE("--find-rate prints the rate of each case by its name") {
     const std::string run = "--find-rate --requests 300 --slo ttft=200ms,tpot=30ms ";
     const std::string text = roofcast::test::printed(base + run);
-    CHECK(contains(text, "/s expected: 99 % of requests within the objective"));
-    CHECK(contains(text, "/s if every step has the high bound of its 80 % interval (x1."));
-    CHECK(contains(text, "/s if every step has the low bound (x0."));
+    CHECK(contains(text, "/s: 99 % of requests within the objective"));
+    CHECK(contains(text, "/s if every step has the high bound of its 80 % interval (×1."));
+    CHECK(contains(text, "/s if every step has the low bound of its 80 % interval (×0."));
     const json d = served(run);
     // Long steps allow the low rate; each case is simulated at its own.
     const json& loads = d["loads"];

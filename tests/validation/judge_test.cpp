@@ -117,7 +117,7 @@ TEST_CASE("the JSON report has the documented keys") {
     const Judged judged;
     const auto report = validation_report(judged.validation, judged.measurements, {});
     const auto document = nlohmann::json::parse(json_text(report));
-    CHECK(document["schema_version"] == 1);
+    CHECK(document["schema_version"] == 2);
     CHECK(document["overall"]["rows"] == 2);
     CHECK(document["overall"]["skipped"] == 3);
     CHECK(document["overall"]["impossible"] == 1);

@@ -168,7 +168,7 @@ def check_sum(answer, document, failures):
     for table in answer["tables"]:
         column = table["keys"].index("gib")
         parts += sum(float(row[column][1]) for row in table["rows"])
-    board = document["engines"][0]["board_gib"]
+    board = document["engines"][0]["gpu_memory_gib"]
     failures.check(math.isclose(parts, board, abs_tol=0.05), f"{answer['name']}: parts of {parts} GiB make no {board} GiB")
 
 
