@@ -8,7 +8,7 @@ function(add_text name file)
     file(APPEND ${OUTPUT} "const std::string_view ${name} = R\"roofcast_web(${text})roofcast_web\";\n")
 endfunction()
 
-file(WRITE ${OUTPUT} "#include \"report/web_assets.hpp\"\n\nnamespace roofcast {\n\n")
+file(WRITE ${OUTPUT} "#include \"document/web_assets.hpp\"\n\nnamespace roofcast {\n\n")
 add_text(web_page ${WEB}/page.html)
 add_text(web_style ${WEB}/page.css)
 add_text(web_table_script ${WEB}/tables.js)

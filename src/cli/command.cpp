@@ -9,12 +9,12 @@
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
+#include "document/html.hpp"
+#include "document/markdown.hpp"
+#include "document/svg.hpp"
+#include "document/text_table.hpp"
 #include "io/data_folder.hpp"
 #include "io/printable.hpp"
-#include "report/html.hpp"
-#include "report/markdown.hpp"
-#include "report/svg.hpp"
-#include "report/text_table.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast::cli {

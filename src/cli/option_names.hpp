@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/error.hpp"
 
 namespace CLI {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 
 namespace roofcast {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Benchmark results of others as text, JSON and CSV.
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/bench.hpp"
 
 namespace roofcast {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "document/field.hpp"
 #include "report/charts/charts.hpp"
-#include "report/field.hpp"
 #include "report/refinement_lines.hpp"
 
 namespace roofcast {

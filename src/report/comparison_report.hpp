@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/comparison.hpp"
 
 namespace roofcast {

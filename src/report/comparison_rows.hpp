@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "document/field.hpp"
 #include "report/comparison_report.hpp"
-#include "report/field.hpp"
 
 namespace roofcast {
 

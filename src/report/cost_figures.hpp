@@ -1,7 +1,7 @@
 #pragma once
 /// Columns of costs: rent, energy, ownership, the prices and the assumptions that they rest on.
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "roofcast/cost.hpp"
 
 namespace roofcast {

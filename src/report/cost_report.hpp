@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "document/table.hpp"
 #include "report/prediction_report.hpp"
-#include "report/table.hpp"
 #include "roofcast/cost.hpp"
 
 namespace roofcast {

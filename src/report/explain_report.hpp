@@ -1,7 +1,7 @@
 #pragma once
 /// Why a prediction is what it is: costliest operators, fusion, and where each parameter came from.
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "report/prediction_tables.hpp"
 #include "roofcast/prediction.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "document/field.hpp"
 #include "profile/profile_keys.hpp"
 #include "report/explain_report.hpp"
-#include "report/field.hpp"
 
 namespace roofcast {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/gpu_profile.hpp"
 
 namespace roofcast {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "document/field.hpp"
 #include "report/charts/charts.hpp"
-#include "report/field.hpp"
 
 namespace roofcast {
 

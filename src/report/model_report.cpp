@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "document/field.hpp"
 #include "graph/published.hpp"
 #include "prediction/shapes.hpp"
-#include "report/field.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/pipeline.hpp"
 
 namespace roofcast {

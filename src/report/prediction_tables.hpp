@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/prediction.hpp"
 

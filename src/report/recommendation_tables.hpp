@@ -1,7 +1,7 @@
 #pragma once
 /// Deployments of a recommendation as rows.
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "report/recommendation_report.hpp"
 
 namespace roofcast {

@@ -2,8 +2,8 @@
 
 #include <iterator>
 
+#include "document/table.hpp"
 #include "report/describe.hpp"
-#include "report/table.hpp"
 #include "report/validation_report.hpp"
 
 namespace roofcast {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/serving.hpp"
 
 namespace roofcast {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {

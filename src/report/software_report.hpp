@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 #include "roofcast/software.hpp"
 
 namespace roofcast {

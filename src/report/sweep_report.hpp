@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/field.hpp"
+#include "document/field.hpp"
 #include "roofcast/sweep.hpp"
 
 namespace roofcast {

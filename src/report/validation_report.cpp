@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "document/field.hpp"
 #include "report/charts/charts.hpp"
 #include "report/describe.hpp"
-#include "report/field.hpp"
 
 namespace roofcast {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 #include "support/commands.hpp"
 #include "support/program.hpp"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 #include "report/validation_report.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"

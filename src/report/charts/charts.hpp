@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "document/chart.hpp"
 #include "report/calibration_report.hpp"
-#include "report/chart.hpp"
 #include "report/comparison_report.hpp"
 #include "report/cost_report.hpp"
 #include "report/memory_report.hpp"

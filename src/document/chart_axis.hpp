@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/chart.hpp"
+#include "document/chart.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "report/chart_axis.hpp"
+#include "document/chart_axis.hpp"
 
 #include <doctest/doctest.h>
 

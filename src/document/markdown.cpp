@@ -1,11 +1,11 @@
-#include "report/markdown.hpp"
+#include "document/markdown.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "document/condensed.hpp"
 #include "io/printable.hpp"
-#include "report/condensed.hpp"
 
 namespace roofcast {
 

@@ -1,15 +1,15 @@
-#include "report/html.hpp"
+#include "document/html.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "report/chart_axis.hpp"
-#include "report/chart_json.hpp"
-#include "report/condensed.hpp"
-#include "report/markup.hpp"
-#include "report/palette.hpp"
-#include "report/web_assets.hpp"
+#include "document/chart_axis.hpp"
+#include "document/chart_json.hpp"
+#include "document/condensed.hpp"
+#include "document/markup.hpp"
+#include "document/palette.hpp"
+#include "document/web_assets.hpp"
 #include "roofcast/version.hpp"
 
 namespace roofcast {

@@ -1,4 +1,4 @@
-#include "report/markup.hpp"
+#include "document/markup.hpp"
 
 #include "io/printable.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 #include <fmt/format.h>
 

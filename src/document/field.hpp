@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 namespace roofcast {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/svg_layout.hpp"
+#include "document/svg_layout.hpp"
 
 namespace roofcast {
 

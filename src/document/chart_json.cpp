@@ -1,10 +1,10 @@
-#include "report/chart_json.hpp"
+#include "document/chart_json.hpp"
 
 #include <cmath>
 
+#include "document/chart_axis.hpp"
+#include "document/palette.hpp"
 #include "io/printable.hpp"
-#include "report/chart_axis.hpp"
-#include "report/palette.hpp"
 
 namespace roofcast {
 

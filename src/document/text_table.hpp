@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 namespace roofcast {
 

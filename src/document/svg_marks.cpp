@@ -1,12 +1,12 @@
-#include "report/svg_marks.hpp"
+#include "document/svg_marks.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "report/markup.hpp"
-#include "report/palette.hpp"
+#include "document/markup.hpp"
+#include "document/palette.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "report/condensed.hpp"
+#include "document/condensed.hpp"
 
 #include <algorithm>
 

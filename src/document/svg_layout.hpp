@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/chart_axis.hpp"
+#include "document/chart_axis.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "report/chart_axis.hpp"
+#include "document/chart_axis.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 namespace roofcast {
 

@@ -1,8 +1,8 @@
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 #include <doctest/doctest.h>
 
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 
 using namespace roofcast;
 

@@ -1,12 +1,12 @@
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "document/condensed.hpp"
 #include "io/printable.hpp"
-#include "report/condensed.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "report/svg_layout.hpp"
+#include "document/svg_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "report/svg.hpp"
+#include "document/svg.hpp"
 
 #include <fmt/format.h>
 
-#include "report/markup.hpp"
-#include "report/palette.hpp"
-#include "report/svg_layout.hpp"
-#include "report/svg_marks.hpp"
+#include "document/markup.hpp"
+#include "document/palette.hpp"
+#include "document/svg_layout.hpp"
+#include "document/svg_marks.hpp"
 
 namespace roofcast {
 

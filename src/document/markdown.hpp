@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/table.hpp"
+#include "document/table.hpp"
 
 namespace roofcast {
 

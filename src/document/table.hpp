@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "report/chart.hpp"
+#include "document/chart.hpp"
 
 namespace roofcast {
 

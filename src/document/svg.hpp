@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/chart.hpp"
+#include "document/chart.hpp"
 
 namespace roofcast {
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Files of a page that the build puts into the program (src/report/web, and Chart.js).
+/// Files of a page that the build puts into the program (src/document/web, and Chart.js).
 
 #include <string_view>
 

@@ -1,11 +1,11 @@
-#include "report/text_table.hpp"
+#include "document/text_table.hpp"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
-#include "report/condensed.hpp"
-#include "report/markdown.hpp"
+#include "document/condensed.hpp"
+#include "document/markdown.hpp"
 #include "roofcast/error.hpp"
 
 using namespace roofcast;

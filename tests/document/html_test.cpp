@@ -1,8 +1,8 @@
-#include "report/html.hpp"
+#include "document/html.hpp"
 
 #include <doctest/doctest.h>
 
-#include "report/markup.hpp"
+#include "document/markup.hpp"
 
 using namespace roofcast;
 

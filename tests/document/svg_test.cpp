@@ -1,11 +1,11 @@
-#include "report/svg.hpp"
+#include "document/svg.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdlib>
 
-#include "report/svg_layout.hpp"
+#include "document/svg_layout.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
 
