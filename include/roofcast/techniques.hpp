@@ -33,6 +33,8 @@ struct Techniques {
 
 /// Tokens that one iteration yields on average: (1 − α^(k+1)) / (1 − α), k + 1 at α = 1. Leviathan et al. 2023, arXiv:2211.17192, eq. 1.
 double expected_tokens(double acceptance, std::int64_t draft_tokens);
+/// Mean tokens per sequence and decode step: `expected_tokens` with speculative decoding, else 1.
+double tokens_per_step(const Techniques& techniques);
 
 /// What speculative decoding brings.
 struct SpeculationOutcome {

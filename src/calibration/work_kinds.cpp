@@ -58,7 +58,7 @@ const WorkKind* work_kind(std::string_view key) {
 
 std::vector<std::string> kinds_of_work(const Workload& workload) {
     if (workload.family == "llm" || workload.family == "vlm")
-        return {"llm_prefill",        "llm_decode",      "prefill",        "llm_generate",    "serving_ttft", "serving_tpot",
+        return {"llm_prefill",        "llm_decode",      "llm_generate",   "serving_ttft",    "serving_tpot",
                 "serving_throughput", "serving_latency", "memory_weights", "memory_kv_cache", "memory_other"};
     // Phases tell the classes of language models alone.
     const WorkKind* kind = kind_of_class(model_class(workload.family, "forward"));

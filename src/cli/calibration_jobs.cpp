@@ -91,7 +91,7 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     input.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (options.without_models || !options.family.empty()) return input;
     input.models = data.models;
-    input.model = model_planner(load_workload_catalogue(options.common.models()), software, hosts);
+    input.model = model_planner(workloads_of(input.models, options.common.models()), software, hosts);
     return input;
 }
 

@@ -25,7 +25,7 @@ std::string check_command(const NamedRecommendation& n) {
     add("--generate", run.generate_tokens, usual_output);
     text += fmt::format(" --rate {}/s --requests {}", significant(n.request.rate->in(1 / s)), d.requests);
     add("--seed", static_cast<std::int64_t>(n.request.load.seed), 0);
-    add("--max-seqs", d.batch, SchedulerOptions{}.max_sequences);
+    add("--max-seqs", d.batch, run.software.empty() ? SchedulerOptions{}.max_sequences : 0);  // engines have limits of their own
     if (run.cache_precision() != activation_precision(d.precision)) text += fmt::format(" --kv {}", name(run.cache_precision()));
     if (run.execution != Execution::cuda_graph) text += fmt::format(" --execution {}", name(run.execution));
     const char* quote = run.software.find(' ') == std::string::npos ? "" : "\"";

@@ -23,9 +23,20 @@ namespace {
 
 /// The complaint about what is no file: who gives a bare number to --output means tokens, and who gives a dash standard output.
 std::string no_file(const std::string& file) {
+    const std::string ending = std::filesystem::path(file).extension().string();
+    if (ending == ".svg") return fmt::format("an answer is no picture, found \"{}\"; --plot writes its chart", file);
+    for (const char* other : {".pdf", ".png", ".jpg", ".xlsx", ".docx"}) {
+        if (ending == other)
+            return fmt::format("roofcast does not write {}, found \"{}\"; it writes .html, .md, .csv, .json and text", other, file);
+    }
     if (file == "-") return "results go to standard output when --output is left out";
     const bool count = std::all_of(file.begin(), file.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     return count ? fmt::format("a file is needed, found \"{}\"; --generate sets output tokens", file) : std::string();
+}
+
+/// The complaint about a chart's file that is not SVG.
+std::string no_svg(const std::string& file) {
+    return file.ends_with(".svg") ? std::string() : fmt::format("charts are SVG, found \"{}\"; name a file that ends in .svg", file);
 }
 
 /// What an option's value may name: itself, and where it is a list each entry.
@@ -77,10 +88,21 @@ std::string text_of(const Report& report, const CommonOptions& options) {
     const Table main = rows_only || format == Format::csv ? chosen_columns(report.data(), options) : Table{};
     if (format == Format::csv) return csv_text(main, options);
     if (format == Format::markdown) return rows_only ? as_markdown(main) : as_markdown(report);
-    const std::size_t width = options.wide || !options.output.empty() ? 0 : output_width();
+    const bool whole = options.wide || options.no_headers || !options.output.empty();
+    const std::size_t width = whole ? 0 : output_width();
     const TextStyle style{
         .width = width, .headers = !options.no_headers, .color = options.output.empty() && wants_color(options.color), .more = ": --wide"};
     return rows_only ? as_text(main, style) : as_text(report, style);
+}
+
+/// The file of `--plot`, checked before anything is printed. Throws Error where the report has no chart.
+std::string plot_of(const Report& report, const CommonOptions& options) {
+    const auto chart = std::find_if(report.charts.begin(), report.charts.end(), [](const Chart& c) { return c.has_points(); });
+    if (chart == report.charts.end())
+        throw Error({.what = "this answer has no chart", .key = "--plot", .found = options.plot, .suggestion = "leave --plot out"});
+    require_output("--plot", options.plot, options);
+    require_apart("--plot", options.plot, {options.output});
+    return as_svg(*chart);
 }
 
 }  // namespace
@@ -120,7 +142,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
         ->capture_default_str()
         ->check(CLI::IsMember({"auto", "always", "never"}));
     command.add_flag("--no-pager", options.no_pager, "Print directly, however long the answer is");
-    command.add_option("--plot", options.plot, "Write the main chart to this SVG file")->check(no_file);
+    command.add_option("--plot", options.plot, "Write the main chart to this SVG file")->check(no_svg);
     command.add_option("--data-dir", options.data_dir,
                        "Folder that holds gpus/, software/ and models/ (else ROOFCAST_DATA, else beside the program)");
 }
@@ -134,25 +156,13 @@ Table chosen_columns(Table table, const CommonOptions& options) {
     return options.columns.empty() ? std::move(table) : with_columns(table, options.columns);
 }
 
-/// The file of `--plot`, checked before anything is printed. Throws Error where the report has no chart.
-std::string plot_of(const Report& report, const CommonOptions& options) {
-    const auto chart = std::find_if(report.charts.begin(), report.charts.end(), [](const Chart& c) { return c.has_points(); });
-    if (chart == report.charts.end())
-        throw Error({.what = "this answer has no chart", .key = "--plot", .found = options.plot, .suggestion = "leave --plot out"});
-    if (!options.plot.ends_with(".svg"))
-        throw Error({.what = "charts are SVG", .key = "--plot", .found = options.plot, .suggestion = "name a file that ends in .svg"});
-    require_output("--plot", options.plot, options);
-    require_apart("--plot", options.plot, {options.output});
-    return as_svg(*chart);
-}
-
 void write(const Report& named_by_field, const CommonOptions& options) {
     const Report report = with_options(named_by_field, *options.command);
-    if (!options.plot.empty()) write_file(options.plot, plot_of(report, options));
-    const std::string text = text_of(report, options);
-    if (options.output.empty()) return format_of(options) == Format::table && !options.no_pager ? print_paged(text) : print(text);
-    require_output("--output", options.output, options);
-    write_file(options.output, text);
+    const std::string text = text_of(report, options), plot = options.plot.empty() ? std::string() : plot_of(report, options);
+    if (!options.output.empty()) require_output("--output", options.output, options);
+    if (!options.plot.empty()) write_file(options.plot, plot);
+    if (!options.output.empty()) return write_file(options.output, text);
+    return format_of(options) == Format::table && !options.no_pager ? print_paged(text) : print(text);
 }
 
 void require_output(std::string_view option, const std::string& file, const CommonOptions& options) {

@@ -117,7 +117,9 @@ void run(const CompareOptions& options) {
 void add_compare_command(CLI::App& app) {
     auto options = std::make_shared<CompareOptions>();
     CLI::App* command = app.add_subcommand("compare");
-    command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files, two or more. The first is 1x")->required();
+    command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files, two or more. The first is 1x")
+        ->delimiter(',')
+        ->required();
     command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file or config.json")->required();
     command->add_option("--policy", options->policy, "Comparisons to make: baseline, optimized, both (of these), cost or all")
         ->capture_default_str();

@@ -80,7 +80,7 @@ _roofcast() {{
     if [[ $current == -* || -z $words$files ]]; then words=$options files=''; fi
     if [[ -n $files ]]; then
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$current"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
     fi
     # The last entry of a list with commas.

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "io/identifier.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/gpu_profile.hpp"
 
@@ -18,6 +19,11 @@ std::string compared(std::string_view name) {
         if (c != ' ' && c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     return out;
+}
+
+/// "net.toml", "nets.toml#small", "folder/config.json".
+bool names_model_file(std::string_view name) {
+    return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json");
 }
 
 bool starts_with_maker(const std::string& name) {
@@ -89,6 +95,26 @@ void name_by_profiles(Measurements& rows, GpuNames& names) {
     };
     name_in(rows.kernels);
     name_in(rows.models);
+}
+
+std::vector<Workload> workloads_of(std::vector<ModelRow>& rows, const std::filesystem::path& models_folder) {
+    std::vector<Workload> workloads = load_workload_catalogue(models_folder);
+    std::map<std::string, std::string> families;
+    const auto know = [&families](const Workload& workload) {
+        families.emplace(lower_case(workload.id), workload.family);
+        for (const std::string& alias : workload.aliases) families.emplace(lower_case(alias), workload.family);
+    };
+    for (const Workload& workload : workloads) know(workload);
+    for (ModelRow& row : rows) {
+        const std::string name = lower_case(row.model);
+        if (!families.contains(name) && names_model_file(name)) {
+            workloads.push_back(find_workload(models_folder, row.model));
+            workloads.back().aliases.push_back(name);
+            know(workloads.back());
+        }
+        if (const auto found = families.find(name); row.family.empty() && found != families.end()) row.family = found->second;
+    }
+    return workloads;
 }
 
 }  // namespace roofcast::cli

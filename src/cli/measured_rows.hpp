@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "roofcast/measurement.hpp"
+#include "roofcast/workload.hpp"
 
 namespace roofcast::cli {
 
@@ -41,5 +42,8 @@ private:
 
 /// Gives every row the id of its GPU's profile; rows of GPUs that have none are skipped.
 void name_by_profiles(Measurements& rows, GpuNames& names);
+
+/// The shipped models and those of the files that rows name. Rows without a family get that of their model.
+std::vector<Workload> workloads_of(std::vector<ModelRow>& rows, const std::filesystem::path& models_folder);
 
 }  // namespace roofcast::cli

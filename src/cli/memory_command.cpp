@@ -218,7 +218,7 @@ void add_memory_command(CLI::App& app) {
     CLI::App* command = app.add_subcommand("memory");
     command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several are allowed")
         ->required();
-    command->add_option("-g,--gpu", options->gpus, "GPU that must hold the model. Several are allowed");
+    command->add_option("-g,--gpu", options->gpus, "GPU that must hold the model. Several are allowed")->delimiter(',');
     add_engine_memory_options(*command, options->engine);
     add_run_options(*command, options->run);
     add_common_options(*command, options->common);

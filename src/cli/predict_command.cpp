@@ -26,6 +26,10 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
         gpu.profile.assumed, &gpu};
     if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.precision));
     if (std::string note = format_note(request); !note.empty()) named.prediction.notes.push_back(std::move(note));
+    const bool is_net = workload.family == "cnn" || workload.family == "detector";
+    if (is_net && request.execution == Execution::cuda_graph && request.software.empty())
+        named.prediction.notes.emplace_back(
+            "cuda_graph does not fuse normalization and activations into convolutions; --execution tensorrt or compiled does");
     if (const auto usable = gpu.profile.usable_memory())
         named.advice =
             memory_advice(workload, named.prediction.request, software, *usable, can_offload(gpu.profile), gpu.profile.gpus_per_machine);
@@ -64,7 +68,7 @@ void run(const PredictOptions& options) {
 void add_predict_command(CLI::App& app) {
     auto options = std::make_shared<PredictOptions>();
     CLI::App* command = app.add_subcommand("predict");
-    command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several give a table")->required();
+    command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several give a table")->delimiter(',')->required();
     command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several give a table")
         ->required();
     add_run_options(*command, options->run);

@@ -166,8 +166,9 @@ void add_recommend_command(CLI::App& app) {
         ->capture_default_str();
     command->add_option("--budget", options->budget, "Most US dollars per hour for all GPUs (default: no limit)");
     command->add_option("--max-gpus", options->most_gpus, "Most GPUs of all copies together (default: no limit)");
-    command->add_option("-g,--gpu", options->gpus,
-                        "GPU to search: id, alias or profile file. Several are allowed (default: all shipped GPUs)");
+    command
+        ->add_option("-g,--gpu", options->gpus, "GPU to search: id, alias or profile file. Several are allowed (default: all shipped GPUs)")
+        ->delimiter(',');
     command->add_flag("--allow-quantization", options->allow_quantization, "Also search 8- and 4-bit formats");
     command->add_flag("--all", options->all, "Show a row for each number format and degree of parallelism, not only the best of each GPU");
     command->add_option("--top", options->top, "Most rows to show (default: 10; with --gpu or --all: all)");

@@ -18,7 +18,8 @@ namespace roofcast::cli {
 
 namespace {
 
-constexpr std::int64_t most_held = 100'000;  ///< rows of JSON and tables, which are held in memory; CSV is written as it comes
+// Rows that are held in memory, of JSON and tables, and of pages that a browser can sort. CSV is written as it comes.
+constexpr std::int64_t most_held = 100'000, most_on_page = 5'000;
 
 struct SweepOptions {
     CommonOptions common;
@@ -98,16 +99,21 @@ void run(const SweepOptions& options) {
     const Sweep sweep(inputs);
     const Shard shard = parse_shard(options.shard);
     const std::int64_t size = sweep.grid().size(), held = shard.end(size) - shard.first(size);
+    if (options.common.format == "csv" && !options.common.plot.empty())
+        throw Error({.what = "rows of CSV are written as they come, without a chart",
+                     .key = "--plot",
+                     .suggestion = "choose another --format, or leave --plot out"});
     if (options.common.format == "csv") {
         const bool answered = write_csv(sweep, shard, inputs.extra, options.common);
         notes.print();
         return end_with(code_of(shard, answered));
     }
-    if (held > most_held)
+    const std::int64_t most = options.common.format == "html" ? most_on_page : most_held;
+    if (held > most)
         throw Error({.what = "too many rows to hold in memory",
                      .key = "--format",
                      .found = fmt::format("{} for {} points", options.common.format, held),
-                     .expected = fmt::format("at most {} points", most_held),
+                     .expected = fmt::format("at most {} points", most),
                      .suggestion = "--format csv writes rows as they come; --shard takes a part"});
     const Fields<SweepRow> fields = sweep_fields(inputs.extra);
     Table table{.title = {}, .columns = columns_of(fields), .rows = {}};

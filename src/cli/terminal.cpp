@@ -32,13 +32,31 @@ std::string_view variable(const char* name) {
 
 /// The pager's command; empty: none.
 std::string pager() {
+    if (variable("TERM").empty() || variable("TERM") == "dumb") return {};
     for (const char* name : {"ROOFCAST_PAGER", "PAGER"}) {
         const char* value = std::getenv(name);
         if (value == nullptr) continue;
-        return value == std::string_view("cat") ? std::string() : std::string(value);
+        const std::string command = value;
+        return command == "cat" || command.find_first_not_of(" \t") == std::string::npos ? std::string() : command;
     }
-    return "less -FRX";
+    return "less";
 }
+
+/// While a pager runs, an interrupt is for it alone.
+class InterruptsIgnored {
+public:
+    InterruptsIgnored() : interrupt_(std::signal(SIGINT, SIG_IGN)), quit_(std::signal(SIGQUIT, SIG_IGN)) {}
+    InterruptsIgnored(const InterruptsIgnored&) = delete;
+    InterruptsIgnored& operator=(const InterruptsIgnored&) = delete;
+    ~InterruptsIgnored() {
+        std::signal(SIGINT, interrupt_);
+        std::signal(SIGQUIT, quit_);
+    }
+
+private:
+    void (*interrupt_)(int);
+    void (*quit_)(int);
+};
 
 }  // namespace
 
@@ -61,13 +79,15 @@ void print_paged(const std::string& text) {
     const std::string command = pager();
     const std::size_t rows = screen().ws_row;  // 0: the terminal does not say
     if (!prints_to_terminal() || rows == 0 || lines < rows || command.empty()) return print(text);
-    // A pager that is left before the end closes the pipe, which is no error.
+    ::setenv("LESS", "FRX", 0);  // leaves at once what fits the screen, shows colors, keeps the text on the screen
     FILE* pipe = ::popen(command.c_str(), "w");
     if (pipe == nullptr) return print(text);
+    const InterruptsIgnored meanwhile;
+    // A pager that is left before the end closes the pipe, which is no error.
     static_cast<void>(std::fwrite(text.data(), 1, text.size(), pipe));
-    constexpr int not_found = 127;
+    constexpr int not_executable = 126, not_found = 127;  // of the shell
     const int status = ::pclose(pipe);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == not_found) print(text);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == not_executable || WEXITSTATUS(status) == not_found)) print(text);
 }
 
 }  // namespace roofcast::cli

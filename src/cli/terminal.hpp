@@ -13,8 +13,8 @@ std::size_t output_width();
 /// Whether to color what is printed: `choice` is auto, always or never. auto: on a terminal where NO_COLOR is not set and TERM is not dumb.
 bool wants_color(std::string_view choice);
 
-/// Prints `text`, through a pager where it is longer than the screen of a terminal: ROOFCAST_PAGER, else PAGER, else less. An empty one, or
-/// `cat`, prints it directly.
+/// Prints `text`, through a pager where it is longer than the screen of a terminal: ROOFCAST_PAGER, else PAGER, else less. A blank one,
+/// `cat` and a dumb terminal print it directly.
 void print_paged(const std::string& text);
 
 }  // namespace roofcast::cli

@@ -118,7 +118,7 @@ Predictors predictors(const ValidateOptions& options, Measurements& measurements
     });
     result.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (!measurements.models.empty()) {
-        result.model = model_predictor(load_workload_catalogue(options.common.models()), software, hosts);
+        result.model = model_predictor(workloads_of(measurements.models, options.common.models()), software, hosts);
     }
     return result;
 }
@@ -198,7 +198,8 @@ void run(const ValidateOptions& options) {
 void add_validate_command(CLI::App& app) {
     auto options = std::make_shared<ValidateOptions>();
     CLI::App* command = app.add_subcommand("validate");
-    command->add_option("-g,--gpu", options->gpus, "Use only rows of this GPU: id, alias or profile file. Several are allowed");
+    command->add_option("-g,--gpu", options->gpus, "Use only rows of this GPU: id, alias or profile file. Several are allowed")
+        ->delimiter(',');
     command->add_option("--data", options->data, "Measurement files or folders (default: the shipped validation_data/)");
     command->add_option("--op", options->ops, "Use only rows of these operators, such as gemm or attention, or model for whole models")
         ->delimiter(',');

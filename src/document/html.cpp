@@ -168,8 +168,14 @@ std::string lines_html(const std::vector<std::string>& lines, std::string_view c
     return out.empty() ? out : fmt::format("<div class=\"{}\">\n{}</div>\n", css, out);
 }
 
+/// The report's own headline; without one, `title`.
+std::string headline_of(const Report& report, const std::string& title) {
+    return report.before.empty() ? title : report.before.front();
+}
+
 std::string page_body(const Report& report) {
-    std::string out = lines_html(report.before, "lines") + facts_html(report) + charts_html(report.charts);
+    const auto rest = report.before.begin() + (report.before.empty() ? 0 : 1);
+    std::string out = lines_html({rest, report.before.end()}, "lines") + facts_html(report) + charts_html(report.charts);
     for (std::size_t i = 0; i < report.tables.size(); ++i) out += table_html(report.tables[i], i + 1);
     return out + lines_html(report.after, "lines notes");
 }
@@ -210,6 +216,7 @@ std::string as_html(const Report& report, const std::string& title) {
     const nlohmann::ordered_json charts{{"colors", colors_json()}, {"charts", charts_json(drawn)}};
     const auto replace = nlohmann::ordered_json::error_handler_t::replace;
     return filled(web_page, {{"title", escaped(title)},
+                             {"headline", escaped(headline_of(report, title))},
                              {"version", escaped(named_version())},
                              {"schema", fmt::format("{}", schema_version)},
                              {"light", css_colors(light_colors)},

@@ -38,6 +38,8 @@ double offset_of(std::size_t series, const Chart& chart) {
 
 std::string error_bar(const ChartPoint& point, double offset, std::size_t color, const Chart& chart, const SvgLayout& layout) {
     if (!point.low || !point.high) return "";
+    const ChartAxis& axis = chart.by_category() ? chart.x : chart.y;
+    if (axis.scale == AxisScale::logarithmic && !(*point.low > 0)) return "";  // a logarithmic axis has no place for it
     constexpr double cap = 4;
     if (chart.by_category()) {
         const double low = layout.x(*point.low), high = layout.x(*point.high), y = layout.y(point.y + offset);

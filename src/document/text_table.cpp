@@ -182,6 +182,7 @@ std::size_t text_width(std::string_view text) {
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
     std::string out(text);
     if (width == 0) return out;
+    indent = std::min(indent, width / 2);  // each line takes some of the text
     std::size_t start = 0;
     while (text_width(std::string_view(out).substr(start)) > width) {
         // Bytes of the first `width` characters, and of those up to the last blank that can be given up.
@@ -214,7 +215,7 @@ std::string as_text(const Table& table, const TextStyle& style) {
     if (columns.empty()) return out;
     std::vector<Drawn> fitted = columns;
     const std::size_t folded = fit(fitted, style.width);
-    if (folded > 0 && table.rows.size() == 1) return out + as_card(columns, style);
+    if (folded > 0 && table.rows.size() == 1 && style.headers) return out + as_card(columns, style);
     columns = std::move(fitted);
     const auto plain = [](const Drawn&) { return std::string_view(); };
     if (style.headers) {

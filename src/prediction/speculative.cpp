@@ -14,6 +14,10 @@ double expected_tokens(double acceptance, std::int64_t draft_tokens) {
     return (1 - std::pow(acceptance, most)) / (1 - acceptance);
 }
 
+double tokens_per_step(const Techniques& techniques) {
+    return techniques.speculation ? expected_tokens(techniques.speculation->acceptance, techniques.speculation->tokens) : 1;
+}
+
 Run draft_request(const Workload& workload, const Run& request) {
     const Workload& model = *request.techniques.speculation->draft;
     Run draft = request;

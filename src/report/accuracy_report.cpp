@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+
+#include "document/field.hpp"
 
 namespace roofcast {
 
 namespace {
-
-Cell optional_cell(const std::optional<double>& value) {
-    return value ? Cell(*value) : Cell();
-}
 
 std::string counted(std::int64_t gpus, const std::string& architecture) {
     const std::string of = architecture.empty() ? "" : architecture + " ";
@@ -54,66 +53,58 @@ bool is_whole_model(const ExpectedError& e) {
     return !kind->classes.empty() && kind->classes.front().starts_with("model_");
 }
 
-Table by_work(std::vector<ExpectedError> errors, const std::string& title) {
-    // Whole models come first: few ask for a kernel.
-    std::stable_partition(errors.begin(), errors.end(), is_whole_model);
-    Table table{
-        title,
-        {{"work", "work"}, {"rows", "rows"}, {"mape_percent", "MAPE %", 3}, {"median_ape_percent", "median %", 3}, {"from", "from"}},
-        {}};
-    for (const ExpectedError& e : errors)
-        table.rows.push_back({title_of(e), e.rows, e.mape_percent, optional_cell(e.median_ape_percent), whose(e)});
-    return table;
+using Errors = std::vector<ExpectedError>;
+
+const Fields<ExpectedError>& brief_fields() {
+    using Error = ExpectedError;
+    static const Fields<Error> fields{{{"rows", "rows", 4, Show::always}, [](const Error& e) { return e.rows; }},
+                                      {{"mape_percent", "MAPE %", 3, Show::always}, [](const Error& e) { return e.mape_percent; }},
+                                      {{"median_ape_percent", "median %", 3, Show::always},
+                                       [](const Error& e) { return cell_if(e.median_ape_percent, std::identity{}); }},
+                                      {{"from", "from", 4, Show::always, true}, [](const Error& e) { return whose(e); }}};
+    return fields;
 }
 
-Table by_engine(const std::vector<ExpectedError>& errors, const std::string& title) {
-    Table table{title,
-                {{"engine", "engine"},
-                 {"work", "figure"},
-                 {"rows", "rows"},
-                 {"mape_percent", "MAPE %", 3},
-                 {"median_ape_percent", "median %", 3},
-                 {"from", "from"}},
-                {}};
-    for (const ExpectedError& e : errors)
-        table.rows.push_back({e.engine, brief_title_of(e), e.rows, e.mape_percent, optional_cell(e.median_ape_percent), whose(e)});
-    return table;
+Table by_work(const Errors& errors, const std::string& title) {
+    const Fields<ExpectedError> fields{{{"work", "work", 4, Show::always}, [](const ExpectedError& e) { return title_of(e); }}};
+    return table_of<ExpectedError>(title, errors, fields + brief_fields());
+}
+
+Table by_engine(const Errors& errors, const std::string& title) {
+    const Fields<ExpectedError> fields{{{"engine", "engine", 4, Show::always}, [](const ExpectedError& e) { return e.engine; }},
+                                       {{"work", "figure", 4, Show::always}, [](const ExpectedError& e) { return brief_title_of(e); }}};
+    return table_of<ExpectedError>(title, errors, fields + brief_fields());
 }
 
 /// Every error with all that is known of it.
-Table all_columns() {
-    return {"",
-            {{"work", ""},
-             {"engine", ""},
-             {"models", ""},
-             {"basis", ""},
-             {"of_gpu", ""},
-             {"of_architecture", ""},
-             {"of_gpus", ""},
-             {"fit", ""},
-             {"rows", ""},
-             {"mape_percent", ""},
-             {"median_ape_percent", ""},
-             {"bias_percent", ""},
-             {"in_interval_percent", ""},
-             {"roofline_mape_percent", ""},
-             {"file", ""}},
-            {}};
-}
-
-void add(Table& table, const std::vector<ExpectedError>& errors) {
-    for (const ExpectedError& e : errors) {
-        table.rows.push_back({e.work, e.engine, e.models, std::string(name(e.basis)), e.gpu, e.architecture, e.gpus,
-                              std::string(name(e.fit)), e.rows, e.mape_percent, optional_cell(e.median_ape_percent),
-                              optional_cell(e.bias_percent), optional_cell(e.in_interval_percent), optional_cell(e.roofline_mape_percent),
-                              e.file});
-    }
+const Fields<ExpectedError>& error_details() {
+    using Error = ExpectedError;
+    const auto number = [](std::optional<double> Error::*value) {
+        return [value](const Error& e) { return cell_if(e.*value, std::identity{}); };
+    };
+    static const Fields<Error> fields{{{"work", "work"}, [](const Error& e) { return e.work; }},
+                                      {{"engine", "engine"}, [](const Error& e) { return e.engine; }},
+                                      {{"models", "models"}, [](const Error& e) { return e.models; }},
+                                      {{"basis", "basis"}, [](const Error& e) { return std::string(name(e.basis)); }},
+                                      {{"of_gpu", "rows of GPU"}, [](const Error& e) { return e.gpu; }},
+                                      {{"of_architecture", "rows of architecture"}, [](const Error& e) { return e.architecture; }},
+                                      {{"of_gpus", "GPUs"}, [](const Error& e) { return e.gpus; }},
+                                      {{"fit", "fit"}, [](const Error& e) { return std::string(name(e.fit)); }},
+                                      {{"rows", "rows"}, [](const Error& e) { return e.rows; }},
+                                      {{"mape_percent", "MAPE %", 3}, [](const Error& e) { return e.mape_percent; }},
+                                      {{"median_ape_percent", "median %", 3}, number(&Error::median_ape_percent)},
+                                      {{"bias_percent", "bias %", 3}, number(&Error::bias_percent)},
+                                      {{"in_interval_percent", "in 80% interval", 3}, number(&Error::in_interval_percent)},
+                                      {{"roofline_mape_percent", "roofline MAPE %", 3}, number(&Error::roofline_mape_percent)},
+                                      {{"file", "file"}, [](const Error& e) { return e.file; }}};
+    return fields;
 }
 
 Table all_errors(const NamedAccuracy& of) {
-    Table table = all_columns();
-    for (const auto* errors : {&of.accuracy.fits, &of.accuracy.engines, &of.accuracy.models}) add(table, *errors);
-    return table;
+    Errors all;
+    for (const auto* errors : {&of.accuracy.fits, &of.accuracy.engines, &of.accuracy.models})
+        all.insert(all.end(), errors->begin(), errors->end());
+    return table_of<ExpectedError>({}, all, error_details());
 }
 
 /// How far fits know the GPU.
@@ -165,8 +156,8 @@ nlohmann::ordered_json as_object(const NamedAccuracy& of) {
 Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
     Report report;
     report.document["accuracy"] = nlohmann::ordered_json::array();
-    report.csv = all_columns();
-    report.csv.columns.insert(report.csv.columns.begin(), {"gpu", ""});
+    report.csv.columns = columns_of(error_details());
+    report.csv.columns.insert(report.csv.columns.begin(), {"gpu", "GPU"});
     for (const NamedAccuracy& of : gpus) {
         const std::string whom = gpus.size() == 1 ? "" : of.gpu + ": ";
         report.document["accuracy"].push_back(as_object(of));

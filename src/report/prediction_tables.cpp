@@ -79,7 +79,7 @@ Fields<NamedPrediction> prediction_fields() {
         return [bytes](const Named& n) { return cell_in(std::optional<Bytes>(std::invoke(bytes, n.prediction.memory)), gb); };
     };
     return setting_fields() + Fields<Named>{{{"latency_ms", "latency ms", 4, Show::always}, latency}} +
-           bounds("latency_ms", Show::wide, latency, whole) +
+           bounds("latency_ms", Show::usual, latency, whole) +
            Fields<Named>{{{"ttft_ms", "TTFT ms"}, ttft},
                          {{"tpot_ms", "TPOT ms"}, tpot},
                          {{"throughput_per_s", "items/s", 4, Show::wide}, items},

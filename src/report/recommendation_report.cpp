@@ -206,6 +206,15 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     }
     lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
     for (const auto& text : assumptions(n)) lines.push_back("assumption: " + text);
+    for (const RecommendedRow& row : shown_rows(n)) {
+        const Deployment& d = *row.at(n.request.confidence);
+        const GpuProfile& gpu = n.contestants[d.gpu].gpu->profile;
+        Run run = n.request.run;
+        run.parallel = d.parallel;
+        const std::string how = pcie_note(run, gpu);
+        const std::string line = fmt::format("note: {}: {}", gpu.id, how);
+        if (!how.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    }
     for (const auto& text : n.notes) lines.push_back("note: " + text);
     for (const std::size_t i : gpus_of_answers(n)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
@@ -219,6 +228,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
 Report recommendation_report(const NamedRecommendation& n) {
     Report report;
     report.document = document_of(n);
+    report.before = {"Cheapest GPUs for " + n.model_name};
     report.facts = answer_facts(n);
     report.csv = deployment_table(n);
     if (!report.csv.rows.empty()) {

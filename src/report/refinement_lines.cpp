@@ -48,8 +48,8 @@ std::string comparison_line(const Fit& fit) {
 std::string why_not_written(const Fit& fit) {
     const Refinement& r = *fit.refinement;
     if (r.better() && !fit.stages.empty()) return "you answered no";
-    if (r.judged == 0) return "no row could be judged by a fit without it; measure more shapes or models";
-    return fmt::format("your rows do not beat the {} where they are cross-validated", r.refines);
+    if (r.judged == 0) return "too few rows to cross-validate. Measure more shapes or models";
+    return fmt::format("in cross-validation a fit to your rows is no better than the {}", r.refines);
 }
 
 std::vector<std::string> factor_lines(const Fit& fit) {

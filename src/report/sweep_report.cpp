@@ -1,5 +1,7 @@
 #include "report/sweep_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -78,11 +80,11 @@ const Fields<SweepRow>& sweep_figures() {
     using Point = SweepPoint;
     static const Fields<SweepRow> fields{
         {{"latency_ms", "latency ms", 4, Show::always}, of_point([](const Point& p) { return p.latency.in(ms); })},
-        {{"latency_ms_low", bound_title("low"), 4, Show::wide}, bound(&IntervalRatio::low)},
-        {{"latency_ms_high", bound_title("high"), 4, Show::wide}, bound(&IntervalRatio::high)},
+        {{"latency_ms_low", bound_title("low")}, bound(&IntervalRatio::low)},
+        {{"latency_ms_high", bound_title("high")}, bound(&IntervalRatio::high)},
         {{"ttft_ms", "TTFT ms"}, of_point([](const Point& p) { return cell_in(p.ttft, ms); })},
         {{"tpot_ms", "TPOT ms"}, of_point([](const Point& p) { return cell_in(p.tpot, ms); })},
-        {{"throughput_per_s", "items/s"}, of_point([](const Point& p) { return p.items_per_second; })},
+        {{"throughput_per_s", "items/s", 4, Show::wide}, of_point([](const Point& p) { return p.items_per_second; })},
         {{"tokens_per_s", "tokens/s"}, number_if(&Point::tokens_per_second)},
         {{"memory_gb", "memory GB", 3}, of_memory([](const MemoryEstimate& m) { return m.total().in(gb); })},
         {{"capacity_gb", "usable GB", 3, Show::wide}, of_memory([](const MemoryEstimate& m) { return cell_in(m.usable, gb); })},
@@ -94,9 +96,9 @@ const Fields<SweepRow>& sweep_figures() {
         {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)},
         {{"interval_percent", "interval %", 4, Show::data},
          of_point([](const Point& p) { return p.intervals ? Cell(std::int64_t{interval_percent}) : Cell(); })},
-        {{"speedup", "speed-up", 3}, number_if(&Point::speedup)},
-        {{"parallel_efficiency", "efficiency", 3}, number_if(&Point::parallel_efficiency)},
-        {{"streams_speedup", "streams gain", 3}, number_if(&Point::streams_speedup)},
+        {{"speedup", "speed-up", 3, Show::wide}, number_if(&Point::speedup)},
+        {{"parallel_efficiency", "efficiency", 3, Show::wide}, number_if(&Point::parallel_efficiency)},
+        {{"streams_speedup", "streams gain", 3, Show::wide}, number_if(&Point::streams_speedup)},
         {{"reason", "why not", 4, Show::always, true},
          [](const SweepRow& row) { return row.point.runs() ? Cell() : Cell(row.point.reason); }},
         {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
@@ -120,9 +122,8 @@ Report sweep_report(Table table) {
     Report report;
     report.document["points"] = as_json(table);
     report.tables.push_back(std::move(table));
-    report.after = {bound_title("low") + " and " + bound_title("high") + " bound the latency.",
-                    "The speed-up compares items/s with the point of equal other settings that runs on the fewest GPUs. The efficiency is "
-                    "the speed-up over the ratio of GPUs."};
+    report.after = {fmt::format("{} and {} bound the latency. Speed-up and efficiency compare with the same settings on the fewest GPUs.",
+                                bound_title("low"), bound_title("high"))};
     return report;
 }
 

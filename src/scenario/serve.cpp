@@ -15,10 +15,6 @@ constexpr std::array<std::string_view, refusal_count> refusal_reasons{
     "exceeds the model's context length", "exceeds the KV cache",
     "the prompt exceeds a scheduler step, and the engine does not chunk prompts"};
 
-double tokens_per_step(const Techniques& techniques) {
-    return techniques.speculation ? expected_tokens(techniques.speculation->acceptance, techniques.speculation->tokens) : 1;
-}
-
 /// What can be served, and the counts of the rest.
 std::vector<ServingRequest> accepted(const ServingEngine& engine, const std::vector<ServingRequest>& requests, ServingAnswer& answer) {
     std::vector<ServingRequest> served;
@@ -73,7 +69,7 @@ ServingCase served_at(ServingEngine& engine, double time_scale, const ServingQue
     const ServingRun run = simulated(engine, requests);
     result.load = run.load;
     result.statistics = statistics(engine, requests, run, question.objective);
-    result.series = series_of(requests, run);
+    if (time_scale == 1) result.series = series_of(requests, run);
     if (!question.attainment && !(question.finite && is_burst(run))) result.overload = overload(engine, requests, run);
     return result;
 }

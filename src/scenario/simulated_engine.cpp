@@ -46,11 +46,10 @@ Outcome most_missed(const std::vector<ServingRequest>& requests, const ServingRu
     return misses.most() == misses.tpot ? Outcome::misses_tpot : Outcome::misses_latency;
 }
 
-SchedulerOptions options_of(std::int64_t sequences) {
-    SchedulerOptions options;
-    options.max_sequences = sequences;
-    options.max_tokens = std::max(options.max_tokens, sequences);
-    return options;
+SchedulerOptions limited(SchedulerOptions scheduler, std::int64_t sequences) {
+    scheduler.max_sequences = sequences;
+    scheduler.max_tokens = std::max(scheduler.max_tokens, sequences);
+    return scheduler;
 }
 
 }  // namespace
@@ -65,7 +64,12 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
     : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, settings, 1)) {
     const StepModel model = step_model(workload, gpu, run_, software);
     each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_), .output_tokens = run_.generate_tokens};
+    scheduler_ = model.stack.scheduler;
     engine_.max_context = model.model.max_context;
+    engine_.request_time = model.stack.request_time;
+    engine_.prompt_token_time = model.stack.prompt_token_time;
+    engine_.tokens_per_step = tokens_per_step(run_.techniques);
+    engine_.groups = run_.parallel.attention_data;
     std::vector<std::int64_t> wanted = deployment_batches(request);
     std::reverse(wanted.begin(), wanted.end());
     for (const std::int64_t sequences : wanted) {
@@ -79,13 +83,13 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
     }
     if (limits_.empty())
         throw Error({.what = fmt::format("no request fits the KV cache of {} on {}", workload.id, gpu.profile.id), .key = "prompt_tokens"});
-    engine_.steps = tabulated(model, step_range(options_of(wanted.front()), {each_}));
+    engine_.steps = tabulated(model, step_range(limited(scheduler_, wanted.front()), {each_}));
 }
 
 void SimulatedEngine::limit_to(std::int64_t sequences) {
-    engine_.options = options_of(sequences);
+    engine_.options = limited(scheduler_, sequences);
     const CacheRoom room = cache_room(workload_, run_, software_, gpu_.profile, engine_.options);
-    engine_.cache_blocks = room.blocks;
+    engine_.cache_blocks = room.blocks * engine_.groups;
     engine_.state_blocks = room.state_blocks;
 }
 

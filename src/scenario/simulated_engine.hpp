@@ -48,6 +48,7 @@ private:
     const RecommendationRequest& request_;
     const SoftwareStacks& software_;
     Run run_;
+    SchedulerOptions scheduler_;  ///< of the software, whatever its limit on sequences
     ServingRequest each_;
     ServingEngine engine_;
     std::vector<std::int64_t> limits_;

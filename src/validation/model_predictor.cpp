@@ -120,7 +120,8 @@ private:
 std::optional<double> load_limit(const ModelRow& row, const Workload& workload, const Gpu& gpu, Run request, const Library& library) {
     const ServedLoad& load = *row.served;
     if (!load.request_time || load.rate_per_s || load.settings.prefix_cached.value_or(0) > 0) return std::nullopt;
-    request.batch = std::max<std::int64_t>(1, std::llround(static_cast<double>(load.users) * (1 + load.shortest) / 2));
+    const double users = static_cast<double>(load.users) / static_cast<double>(request.parallel.data);  // of a copy
+    request.batch = std::max<std::int64_t>(1, std::llround(users * (1 + load.shortest) / 2));
     request.generate_tokens = 1;
     const Prediction prompts = predict(workload, gpu, request, library.software);
     Seconds floor;

@@ -205,3 +205,21 @@ TEST_CASE("the command that checks a recommendation has all that was asked, quot
         "recommend --model llama-3.1-8b --gpu h100-sxm5-80gb --slo ttft=2s --rate 1/s --software 'vllm 0.9.2' --kv fp8");
     CHECK(contains(text, "--kv fp8 --software \"vllm 0.9.2\""));
 }
+
+TEST_CASE("a recommendation holds in the simulation that checks it, whichever engine runs it") {
+    for (const std::string engine : {"", "vllm", "sglang", "tensorrt-llm"}) {
+        CAPTURE(engine);
+        const std::string run =
+            "--gpu h100-sxm5-80gb --model llama-3.1-8b --rate 4/s --slo ttft=1s,tpot=40ms --prompt 1000 --generate 100" +
+            (engine.empty() ? "" : " --software " + engine);
+        const json best = recommended(run)["rows"][0]["expected"];
+        const std::string text = roofcast::test::printed("recommend --date 2026-11-21 " + run),
+                          start = "Check the first row with: roofcast ";
+        const auto at = text.find(start);
+        REQUIRE(at != std::string::npos);
+        const std::string check = text.substr(at + start.size(), text.find('\n', at) - at - start.size());
+        const json latencies = json::parse(roofcast::test::printed(check + " --format json"))["latencies"];
+        CHECK(figure(best["ttft_ms"]) == rel(figure(latencies[0]["p99_ms"]), 1e-9));
+        CHECK(figure(best["tpot_ms"]) == rel(figure(latencies[1]["p99_ms"]), 1e-9));
+    }
+}

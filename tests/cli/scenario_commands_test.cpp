@@ -117,9 +117,9 @@ TEST_CASE("scenario: what costs, comparisons, recommendations and pipelines answ
          {"latency", "max req/s", "80% low", "fits"}}};
     for (const auto& [command, headings] : commands) {
         CAPTURE(command);
-        setenv("COLUMNS", "80", 1);
+        setenv("ROOFCAST_TEST_COLUMNS", "80", 1);
         const std::string text = roofcast::test::roofcast(command).output;
-        unsetenv("COLUMNS");
+        unsetenv("ROOFCAST_TEST_COLUMNS");
         for (const std::string& heading : headings) {
             CAPTURE(heading);
             CHECK(contains(text, heading));

@@ -13,10 +13,10 @@ namespace {
 /// COLUMNS as a terminal that wide would have, until the end of the scope.
 class TerminalWidth {
 public:
-    explicit TerminalWidth(std::size_t columns) { ::setenv("COLUMNS", std::to_string(columns).c_str(), 1); }
+    explicit TerminalWidth(std::size_t columns) { ::setenv("ROOFCAST_TEST_COLUMNS", std::to_string(columns).c_str(), 1); }
     TerminalWidth(const TerminalWidth&) = delete;
     TerminalWidth& operator=(const TerminalWidth&) = delete;
-    ~TerminalWidth() { ::unsetenv("COLUMNS"); }
+    ~TerminalWidth() { ::unsetenv("ROOFCAST_TEST_COLUMNS"); }
 };
 
 std::string widest_line(const std::string& text) {
@@ -36,7 +36,7 @@ TEST_CASE("no command prints a line that is longer than the terminal is wide") {
         for (const auto& command : roofcast::test::example_commands()) {
             CAPTURE(command.arguments);
             const auto result = roofcast::test::roofcast(command.arguments);
-            CHECK(result.exit_code <= 1);
+            CHECK((result.exit_code == 0 || result.exit_code == 1));
             CHECK_FALSE(result.output.empty());
             const std::string widest = widest_line(result.output);
             CAPTURE(widest);

@@ -89,6 +89,7 @@ TEST_CASE("text wraps between words, and within words that are too long") {
     CHECK(wrapped("one two three", 8, 2) == "one two\n  three");
     CHECK(wrapped("abcdefghij", 4, 0) == "abcd\nefgh\nij");
     CHECK(wrapped("short", 0, 2) == "short");
+    CHECK(wrapped("one two three four", 6, 30) == "one\n   two\n   thr\n   ee\n   fou\n   r");
     CHECK(wrapped("caf\u00e9 au lait", 7, 0) == "caf\u00e9 au\nlait");
 }
 

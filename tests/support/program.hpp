@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -21,7 +22,10 @@ struct ProgramResult {
 /// looked for in `user_data` alone: those of whoever runs the tests would change predictions.
 inline ProgramResult roofcast(const std::string& arguments, bool errors = false, const std::string& user_data = "/nonexistent") {
     const std::string redirection = errors ? " 2>&1 >/dev/null" : " 2>/dev/null";
-    const std::string command = "XDG_DATA_HOME='" + user_data + "' ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR "' '" ROOFCAST_BINARY "' " +
+    // The width of whoever runs the tests is not theirs.
+    const bool sets_width = std::getenv("ROOFCAST_TEST_COLUMNS") != nullptr;
+    const std::string width = sets_width ? "COLUMNS=$ROOFCAST_TEST_COLUMNS " : "COLUMNS= ";
+    const std::string command = width + "XDG_DATA_HOME='" + user_data + "' ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR "' '" ROOFCAST_BINARY "' " +
                                 arguments + redirection + " </dev/null";
     ProgramResult result;
     FILE* pipe = popen(command.c_str(), "r");

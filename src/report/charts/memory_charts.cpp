@@ -19,9 +19,9 @@ std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
         const Bytes parts[] = {m.weights, m.activations, m.framework, m.graphs, m.cache};
         for (std::size_t i = 0; i < std::size(parts); ++i) chart.series[i].points.push_back({.x = parts[i].in(gib), .y = at});
         graphs = graphs || m.graphs > Bytes{};
-        const double board = m.gpu_memory.in(gib);
+        const double whole = m.gpu_memory.in(gib);
         chart.references.push_back(
-            {chart.references.empty() ? "usable" : "", {{.x = board, .y = at - 0.45}, {.x = board, .y = at + 0.45}}});
+            {chart.references.empty() ? "memory of the GPU" : "", {{.x = whole, .y = at - 0.45}, {.x = whole, .y = at + 0.45}}});
         chart.categories.push_back(fmt::format("{}, {}{}, {}", named.model_id, named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "",
                                                named.gpu_id, named.software));
     }

@@ -24,13 +24,12 @@ std::optional<ParityRow> parity_row(const JudgedRow& row, const Measurements& me
     if (!(row.measured > 0) || !(row.predicted > 0)) return std::nullopt;
     if (!row.is_model) return ParityRow{measurements.kernels[row.index].op_name, row.measured / 1e3, row.predicted / 1e3};
     const Metric metric = measurements.models[row.index].metric;
-    const std::string kind = fmt::format("model, {}", name(metric));
     if (metric == Metric::latency_ms || metric == Metric::ttft_ms || metric == Metric::tpot_ms)
-        return ParityRow{"model, " + std::string(metric == Metric::latency_ms ? "latency"
-                                                 : metric == Metric::ttft_ms  ? "TTFT"
-                                                                              : "TPOT"),
+        return ParityRow{metric == Metric::latency_ms ? "latency"
+                         : metric == Metric::ttft_ms  ? "TTFT"
+                                                      : "TPOT",
                          row.measured, row.predicted};
-    if (is_rate(metric)) return ParityRow{"model, throughput", 1e3 / row.measured, 1e3 / row.predicted};
+    if (is_rate(metric)) return ParityRow{"throughput", 1e3 / row.measured, 1e3 / row.predicted};
     return std::nullopt;
 }
 
