@@ -48,11 +48,6 @@ std::string brief_title_of(const ExpectedError& e) {
     return std::string(kind->brief.empty() ? kind->title : kind->brief);
 }
 
-bool is_whole_model(const ExpectedError& e) {
-    const WorkKind* kind = work_kind(e.work);
-    return !kind->classes.empty() && kind->classes.front().starts_with("model_");
-}
-
 using Errors = std::vector<ExpectedError>;
 
 const Fields<ExpectedError>& brief_fields() {
@@ -110,7 +105,7 @@ Table all_errors(const NamedAccuracy& of) {
 /// How far fits know the GPU.
 std::string status(const NamedAccuracy& of) {
     const std::string& date = of.accuracy.fit_date;
-    if (of.accuracy.fit == FittedTo::own) return fmt::format("Measured, fit of {}.", date);
+    if (of.accuracy.fit == FittedTo::own) return date.empty() ? "Measured." : fmt::format("Measured, fit of {}.", date);
     if (of.accuracy.fit == FittedTo::architecture) return fmt::format("Few rows measured, in the {} fit of {}.", of.architecture, date);
     const std::string_view known = of.accuracy.has_unseen_rows ? "Measured rows are in no fit." : "Never measured.";
     if (date.empty()) return fmt::format("{} No {} GPU is in a fit.", known, of.architecture);
