@@ -128,6 +128,9 @@ std::vector<std::string> notes(const std::vector<NamedAccuracy>& gpus) {
         lines.emplace_back("Left out: rows of a GPU, predicted by a fit to other GPUs.");
     if (has_basis(gpus, {AccuracyBasis::fitted})) lines.emplace_back("In the fit: the fit saw these rows. Expect more on others.");
     for (const NamedAccuracy& of : gpus) {
+        if (of.accuracy.fit == FittedTo::none && of.accuracy.fit_date.empty())
+            lines.push_back(fmt::format(
+                "No GPU of the architecture of {} was measured. These are errors of other architectures. Expect larger ones.", of.gpu));
         const auto served = [](const ExpectedError& e) { return work_kind(e.work)->group == "served loads"; };
         const auto& engines = of.accuracy.engines;
         const bool elsewhere =

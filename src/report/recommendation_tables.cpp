@@ -13,11 +13,13 @@ namespace {
 
 constexpr const char *undated_price = "UNDATED", *old_price = " OLDER THAN A YEAR";
 
-/// "P99 TTFT with 1 copy".
+/// "1 copy misses TTFT", "2 copies miss TPOT".
 std::string shortfall_text(const Deployment& d) {
     if (!d.shortfall) return {};
-    const std::string copies = fmt::format("{} {}", d.shortfall->copies, d.shortfall->copies == 1 ? "copy" : "copies");
-    return fmt::format("{} {}", copies, d.shortfall->misses ? in_words(*d.shortfall->misses) : "cannot sustain the rate");
+    const bool several = d.shortfall->copies > 1;
+    std::string what(d.shortfall->misses ? in_words(*d.shortfall->misses) : "cannot sustain the rate");
+    if (several && what.starts_with("misses")) what.erase(4, 2);
+    return fmt::format("{} {} {}", d.shortfall->copies, several ? "copies" : "copy", what);
 }
 
 /// What `value` makes of the cost of a deployment that has one.
@@ -147,7 +149,8 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
         {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)},
         {{"simulated_requests", "simulated requests", 4, Show::data},
          [](const Deployment& d) { return d.requests > 0 ? Cell(d.requests) : Cell(); }},
-        {{"one_copy_less", "with one copy less", 4, Show::wide, true}, [](const Deployment& d) { return text_cell(shortfall_text(d)); }}};
+        {{"one_copy_less", "why not one copy fewer", 4, Show::wide, true},
+         [](const Deployment& d) { return text_cell(shortfall_text(d)); }}};
 }
 
 Table deployment_table(const NamedRecommendation& n) {

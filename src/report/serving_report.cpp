@@ -68,7 +68,7 @@ Facts search_facts(const NamedServing& n) {
         bound("with slow steps", "high", *n.answer.high);
         bound("with fast steps", "low", *n.answer.low);
     }
-    if (search->limited_by_throughput) facts.emplace_back("limited by", "what the engine finishes when all requests are there at once");
+    if (search->limited_by_throughput) facts.emplace_back("limited by", "engine throughput at saturation");
     return facts;
 }
 

@@ -95,7 +95,7 @@ std::string recommendation_grid_text(const RecommendationRequest& r, bool simula
     std::string degrees = fmt::format("{} GPUs a copy (tp, or pp where heads do not divide)", fmt::join(gpus_of_a_copy, ", "));
     if (r.tensor || r.pipeline) degrees = fmt::format("tp {}, pp {} as asked for", r.tensor.value_or(1), r.pipeline.value_or(1));
     return fmt::format("{}{}; {}; {} {}; execution {}", precision, narrow, degrees,
-                       simulated ? "at most so many sequences in an engine:" : "batch",
+                       simulated ? "limits on sequences in an engine:" : "batch",
                        r.batch_fixed ? fmt::format("{} as asked for", r.run.batch) : fmt::format("{}", fmt::join(batch_grid, ", ")),
                        name(r.run.execution));
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -105,6 +106,7 @@ TEST_CASE("accuracy of every shipped GPU fits 80 columns") {
     std::string gpus;
     const json list = json::parse(printed("gpu list --format json"));
     for (const json& gpu : list["gpus"]) gpus += (gpus.empty() ? "" : ",") + gpu["id"].get<std::string>();
+    ::setenv("ROOFCAST_TEST_COLUMNS", "80", 1);
     for (const std::string& options :
          {"--gpu " + gpus, std::string("--gpu h100 --model llama-3.1-8b"), std::string("--gpu t4 --model resnet50")}) {
         std::istringstream text(printed("accuracy " + options));
@@ -113,4 +115,5 @@ TEST_CASE("accuracy of every shipped GPU fits 80 columns") {
             CHECK(line.size() <= 80);
         }
     }
+    ::unsetenv("ROOFCAST_TEST_COLUMNS");
 }

@@ -226,3 +226,17 @@ TEST_CASE("rows of serving engines are compared with what serve-sim predicts") {
     CHECK(std::stod(predicted_of_next()) == rel(sim["loads"][0]["tokens_per_s"].get<double>(), 1e-4));
     CHECK(std::stod(predicted_of_next()) == rel(sim["latencies"][0]["mean_ms"].get<double>(), 1e-4));
 }
+
+TEST_CASE("rows may name the file of a model, from where the command runs") {
+    const std::string net = (roofcast::test::source_dir() / "docs" / "examples" / "nets" / "small-detector.toml").string();
+    const TemporaryFile rows("rows.csv",
+                             "gpu,model,precision,batch,execution,phase,metric,value\n"
+                             "rtx-4070," +
+                                 net + ",fp16,1,tensorrt,forward,latency_ms,1\n");
+    const auto judged = nlohmann::json::parse(roofcast::test::printed("validate --format json --data " + rows.path().string()));
+    CHECK(judged["overall"]["rows"] == 1);
+    const TemporaryFile missing("missing.csv",
+                                "gpu,model,precision,batch,execution,phase,metric,value\n"
+                                "rtx-4070,/nowhere/net.toml,fp16,1,tensorrt,forward,latency_ms,1\n");
+    CHECK(contains(roofcast::test::refused("validate --data " + missing.path().string()), "/nowhere/net.toml"));
+}

@@ -73,3 +73,22 @@ TEST_CASE("Markdown has the tables of the text") {
     CHECK(roofcast::test::contains(text, "- **TPOT**: "));
     CHECK(roofcast::test::contains(text, "| phase | passes | latency ms |"));
 }
+
+TEST_CASE("a long answer on a terminal goes through the pager, and can be left out of it") {
+    // `script` (Debian: bsdutils, which every system has) gives the program a terminal.
+    const auto on_terminal = [](const std::string& arguments) {
+        const std::string command =
+            "script -qec \"stty rows 40 cols 80; TERM=xterm PAGER='sed s/^/paged:/' ROOFCAST_DATA='" ROOFCAST_SOURCE_DIR
+            "' '" ROOFCAST_BINARY "' " +
+            arguments + "\" /dev/null </dev/null";
+        FILE* pipe = popen(command.c_str(), "r");
+        REQUIRE(pipe != nullptr);
+        std::string output;
+        for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
+        CHECK(pclose(pipe) == 0);
+        return output;
+    };
+    CHECK(on_terminal("gpu list").starts_with("paged:id"));
+    CHECK(on_terminal("gpu list --no-pager").starts_with("id"));
+    CHECK(on_terminal("gpu list --search rtx-4090").starts_with("id"));  // fewer lines than the screen
+}
