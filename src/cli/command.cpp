@@ -203,7 +203,7 @@ void end_with(ExitCode code) {
 }
 
 void note(const std::string& text) {
-    message(printable(text));  // a note is one line
+    message(wrapped(printable(text), message_width(), 2));  // a note is one line, however many the terminal takes
 }
 
 void Notes::add(const GpuChoice& choice, const GpuProfile& gpu) {

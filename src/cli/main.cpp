@@ -11,6 +11,8 @@
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "cli/program.hpp"
+#include "cli/terminal.hpp"
+#include "document/text_table.hpp"
 #include "io/write_error.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/version.hpp"
@@ -40,7 +42,7 @@ void add_commands(CLI::App& app) {
 }
 
 ExitCode complaint(const std::string& what, ExitCode code) {
-    roofcast::cli::message("roofcast: " + what);
+    roofcast::cli::message(roofcast::wrapped("roofcast: " + what, roofcast::cli::message_width(), 2));
     return code;
 }
 
@@ -87,7 +89,8 @@ ExitCode exit_code_of_run(int argc, char** argv) {
     } catch (const roofcast::Error& e) {
         return complaint(e, app, ExitCode::bad_input);
     } catch (const std::bad_alloc&) {
-        return complaint("out of memory: ask for less at once, or give this program more", ExitCode::no);
+        roofcast::cli::message("roofcast: out of memory: ask for less at once, or give this program more");
+        return ExitCode::no;
     } catch (const std::exception& e) {
         return complaint(e.what(), ExitCode::no);
     }

@@ -15,9 +15,11 @@ namespace roofcast::cli {
 
 namespace {
 
-winsize screen() {
+constexpr std::size_t least_width = 40;  ///< narrower lines only break words
+
+winsize screen(int descriptor = STDOUT_FILENO) {
     winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+    if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) return {};
     return size;
 }
 
@@ -60,13 +62,17 @@ private:
 
 }  // namespace
 
+std::size_t message_width() {
+    const std::size_t columns = screen(STDERR_FILENO).ws_col;
+    return columns == 0 ? 0 : std::max(least_width, columns);
+}
+
 std::size_t output_width() {
-    constexpr std::size_t least = 40;  // narrower ones only break words
     std::size_t columns = 0;
     const std::string_view given = variable("COLUMNS");
     std::from_chars(given.data(), given.data() + given.size(), columns);
     if (columns == 0 && prints_to_terminal()) columns = screen().ws_col;
-    return columns == 0 ? 0 : std::max(least, columns);
+    return columns == 0 ? 0 : std::max(least_width, columns);
 }
 
 bool wants_color(std::string_view choice) {

@@ -10,6 +10,9 @@ namespace roofcast::cli {
 /// Columns of text: those of the terminal, or of COLUMNS where that is set; 0 for a file or a pipe, which has no width.
 std::size_t output_width();
 
+/// Columns of the terminal that errors and notes are shown on; 0 where standard error is none.
+std::size_t message_width();
+
 /// Whether to color what is printed: `choice` is auto, always or never. auto: on a terminal where NO_COLOR is not set and TERM is not dumb.
 bool wants_color(std::string_view choice);
 

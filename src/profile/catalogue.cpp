@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 
@@ -108,6 +109,14 @@ std::vector<Names> profiles_with(const std::vector<std::filesystem::path>& files
     return found;
 }
 
+/// "GeForce RTX 4090" of "NVIDIA GeForce RTX 4090", as drivers name GPUs; empty where no maker stands first.
+std::string_view without_maker(std::string_view name) {
+    constexpr std::array<std::string_view, 6> makers{"nvidia", "amd", "intel", "apple", "geforce", "radeon"};
+    const std::size_t end = name.find_first_of(" -_");
+    if (end == std::string_view::npos) return {};
+    return std::find(makers.begin(), makers.end(), folded(name.substr(0, end))) == makers.end() ? std::string_view() : name.substr(end + 1);
+}
+
 GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view asked) {
     const std::string wanted = folded(asked);
     const auto files = profile_files(folder);
@@ -117,7 +126,15 @@ GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view a
     if (found == all.end()) found = match([&](const Names& n) { return folded(n.name) == wanted; });
     if (found != all.end()) return {found->file, {}};
     found = match([&](const Names& n) { return contains_folded(n.aliases, wanted); });
-    if (found == all.end()) throw unknown_gpu(files, asked);
+    if (found == all.end()) {
+        const std::string_view rest = without_maker(asked);
+        if (rest.empty()) throw unknown_gpu(files, asked);
+        try {
+            return choose_by_name(folder, rest);
+        } catch (const Error&) {
+            throw unknown_gpu(files, asked);
+        }
+    }
     std::vector<std::string> others;
     for (const auto& n : all) {
         if (contains_folded(n.also_called, wanted)) others.push_back(n.id);

@@ -259,7 +259,16 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
     report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}, {"files", others}};
     const std::size_t findings = table.rows.size();
     report.tables.push_back(std::move(table));
-    report.after.push_back(fmt::format("{} profiles checked: {} findings, {} of them unexplained", checked.size(), findings, open));
+    for (const CheckedProfile& profile : checked) {
+        for (const Assumption& a : profile.gpu.assumed) {
+            if (a.key == "architecture")
+                report.after.push_back(
+                    fmt::format("{}: its architecture is unknown, so only orders of magnitude were checked.", profile.gpu.id));
+        }
+    }
+    const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+    report.after.push_back(
+        fmt::format("{} checked: {}, {} of them unexplained", counted(checked.size(), "profile"), counted(findings, "finding"), open));
     return report;
 }
 

@@ -7,7 +7,7 @@ folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$folder"
 cmake --install "$build" --prefix "$folder/prefix" >/dev/null
-cmake -S "$here/../../examples" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
+cmake -G Ninja -S "$here/../../examples" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
 cmake --build "$folder/build" >/dev/null
 for example in gemm predict smallest_gpu; do
     printf '%s\n' "$example"

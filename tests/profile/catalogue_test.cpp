@@ -40,6 +40,10 @@ TEST_CASE("an ambiguous name takes the stated default and names the others") {
           "V100 is ambiguous: took v100-sxm2-16gb (others: v100-pcie-16gb, v100-pcie-32gb, v100-sxm2-32gb)");
     CHECK(chosen("a100") == "a100-sxm4-80gb");
     CHECK(chosen("h100") == "h100-sxm5-80gb");
+    // As drivers name GPUs.
+    for (const char* name : {"NVIDIA GeForce RTX 4090", "nvidia-rtx-4090", "GeForce RTX 4090"})
+        CHECK(choose_gpu(gpus_dir(), name).file.stem() == "rtx-4090");
+    CHECK_THROWS_WITH_AS(static_cast<void>(choose_gpu(gpus_dir(), "NVIDIA X9")), doctest::Contains("NVIDIA X9"), Error);
     CHECK(choose_gpu(gpus_dir(), "a100-40gb").note == "a100-40gb is ambiguous: took a100-sxm4-40gb (others: a100-pcie-40gb)");
 }
 
