@@ -127,6 +127,9 @@ struct GpuProfile : GpuFigures {
     ArchitectureFacts facts;
     LibraryFacts libraries{};  ///< set by `as_software_sees` and `with_libraries`; profiles have none
 
+    /// The architecture whose library kernels and fits are used: its own unless the architecture's facts name another.
+    [[nodiscard]] const std::string& kernel_architecture() const { return facts.kernels_of.empty() ? architecture : facts.kernels_of; }
+
     /// Peak of a GEMM: on tensor cores when `p` has them, else on CUDA cores; nullopt when the GPU has neither.
     [[nodiscard]] std::optional<FlopsPerSecond> matmul_peak(Precision p) const;
     /// Peak of element-wise arithmetic in `p` (FP32 cores when the format has no CUDA cores of its own).
@@ -205,6 +208,9 @@ struct GpuChoice {
     std::filesystem::path file;
     std::string note;  ///< "v100 is ambiguous: took v100-sxm2-16gb (others: …)"; empty if unambiguous
 };
+
+/// "RTX 4090" of "GeForce RTX 4090", as drivers name GPUs; empty where no maker stands first.
+std::string_view without_maker(std::string_view name);
 
 /// Resolves `id_or_file` in `gpus_folder`. Throws Error with the nearest names when unknown.
 GpuChoice choose_gpu(const std::filesystem::path& gpus_folder, std::string_view id_or_file);

@@ -120,8 +120,8 @@ MemoryEstimate memory_estimate(const Workload& workload, const Run& request, con
 bool can_offload(const GpuProfile& gpu);
 
 /// Searches batch, context, weight formats, GPU counts and, with `offload`, weights kept in host memory for what fits `capacity`. A copy
-/// takes at most `gpus_per_machine` GPUs.
+/// takes at most `gpus_per_machine` GPUs. `largest_context` is not searched where the caller knows it better.
 MemoryAdvice memory_advice(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity,
-                           bool offload = true, std::int64_t gpus_per_machine = 16);
+                           bool offload = true, std::int64_t gpus_per_machine = 16, std::optional<std::int64_t> largest_context = {});
 
 }  // namespace roofcast

@@ -42,7 +42,7 @@ void run(const AccuracyOptions& options) {
     for (const std::string& gpu : options.gpus) {
         const GpuProfile profile = chosen_gpu(options.common.gpus(), gpu, notes);
         question.gpu = profile.id;
-        question.architecture = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
+        question.architecture = profile.kernel_architecture();
         answers.push_back({.gpu = profile.id,
                            .name = profile.name,
                            .architecture = question.architecture,

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "cli/help_page.hpp"
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -65,14 +66,6 @@ std::string csv_text(const Table& table, const CommonOptions& options) {
     return options.no_headers ? csv_rows(table) : as_csv(table);
 }
 
-/// "roofcast gpu list".
-std::string title_of(const CLI::App& command) {
-    std::string title = command.get_name();
-    for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent())
-        title = above->get_name() + (above->get_name().empty() ? "" : " ") + title;
-    return title.starts_with("roofcast") ? title : "roofcast " + title;
-}
-
 /// `report` in the format that the options ask for.
 std::string text_of(const Report& report, const CommonOptions& options) {
     const Format format = format_of(options);
@@ -84,7 +77,7 @@ std::string text_of(const Report& report, const CommonOptions& options) {
                          .suggestion = "leave the option out, or choose --format csv"});
         return json_text(report);
     }
-    if (format == Format::html) return as_html(report, title_of(*options.command));
+    if (format == Format::html) return as_html(report, "roofcast " + command_name(*options.command));
     const Table main = rows_only || format == Format::csv ? chosen_columns(report.data(), options) : Table{};
     if (format == Format::csv) return csv_text(main, options);
     if (format == Format::markdown) return rows_only ? as_markdown(main) : as_markdown(report);
@@ -156,8 +149,8 @@ Table chosen_columns(Table table, const CommonOptions& options) {
     return options.columns.empty() ? std::move(table) : with_columns(table, options.columns);
 }
 
-void write(const Report& named_by_field, const CommonOptions& options) {
-    const Report report = with_options(named_by_field, *options.command);
+void write(Report named_by_field, const CommonOptions& options) {
+    const Report report = with_options(std::move(named_by_field), *options.command);
     const std::string text = text_of(report, options), plot = options.plot.empty() ? std::string() : plot_of(report, options);
     if (!options.output.empty()) require_output("--output", options.output, options);
     if (!options.plot.empty()) write_file(options.plot, plot);

@@ -43,7 +43,7 @@ Table chosen_columns(Table table, const CommonOptions& options);
 
 /// Writes `report` where the options say: standard output, or a file that is replaced as a whole. Fields that it names become options of
 /// the command.
-void write(const Report& report, const CommonOptions& options);
+void write(Report report, const CommonOptions& options);
 
 /// Throws Error where `file`, which `option` names for what is printed, is one that the command line names to be read, or a TOML file: only
 /// what is edited by hand, or fitted, is one.

@@ -8,14 +8,6 @@ namespace roofcast::cli {
 
 namespace {
 
-/// The words that begin with a hyphen.
-std::vector<std::string> flags_of(const HelpOption& option) {
-    std::vector<std::string> names;
-    for (const std::string& name : option.option->get_snames()) names.push_back("-" + name);
-    for (const std::string& name : option.option->get_lnames()) names.push_back("--" + name);
-    return names;
-}
-
 std::vector<HelpOption> options_of(const HelpPage& page) {
     std::vector<HelpOption> all;
     for (const HelpGroup& group : page.groups) all.insert(all.end(), group.options.begin(), group.options.end());
@@ -41,7 +33,7 @@ std::string bash_cases(const CLI::App& command) {
             positional = bash_values(option);
             continue;
         }
-        const auto names = flags_of(option);
+        const auto names = flags_of(*option.option);
         words.insert(words.end(), names.begin(), names.end());
         if (option.value.empty()) continue;
         // Options of one value have it right behind them.

@@ -8,13 +8,6 @@ namespace roofcast::cli {
 
 namespace {
 
-std::string names_of(const CLI::Option& option) {
-    std::vector<std::string> names;
-    for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-    for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 std::string described(const CLI::Option& option) {
     std::string text = option.get_description();
     if (!text.empty() && text.back() == '.') text.pop_back();
@@ -26,7 +19,7 @@ std::string described(const CLI::Option& option) {
 
 HelpOption help_option(const CLI::Option& option, const std::string& command) {
     const OptionDoc* doc = find_option_doc(option, command);
-    HelpOption shown{.names = names_of(option),
+    HelpOption shown{.names = fmt::format("{}", fmt::join(flags_of(option), ", ")),
                      .value = doc != nullptr                         ? std::string(doc->value)
                               : option.get_items_expected_max() == 0 ? ""
                                                                      : "VALUE",
@@ -111,6 +104,13 @@ constexpr CommandExample first_examples[] = {
 };
 
 }  // namespace
+
+std::vector<std::string> flags_of(const CLI::Option& option) {
+    std::vector<std::string> flags;
+    for (const std::string& name : option.get_snames()) flags.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) flags.push_back("--" + name);
+    return flags;
+}
 
 std::string command_name(const CLI::App& command) {
     if (command.get_parent() == nullptr) return {};

@@ -50,6 +50,9 @@ struct HelpPage {
 /// "gpu show": without the name of the program.
 std::string command_name(const CLI::App& command);
 
+/// "-b" and "--batch".
+std::vector<std::string> flags_of(const CLI::Option& option);
+
 /// Subcommands in the order of the documentation, then those without one. Hidden ones are left out.
 std::vector<const CLI::App*> shown_subcommands(const CLI::App& command);
 

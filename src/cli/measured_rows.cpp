@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "io/identifier.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -12,24 +10,9 @@ namespace roofcast::cli {
 
 namespace {
 
-/// A name as look-ups compare it: lower case, without spaces, hyphens and underscores.
-std::string compared(std::string_view name) {
-    std::string out;
-    for (const char c : name) {
-        if (c != ' ' && c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    return out;
-}
-
 /// "net.toml", "nets.toml#small", "folder/config.json".
 bool names_model_file(std::string_view name) {
     return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json");
-}
-
-bool starts_with_maker(const std::string& name) {
-    const std::string first = compared(name.substr(0, name.find(' ')));
-    if (name.find(' ') == std::string::npos) return false;
-    return first == "nvidia" || first == "amd" || first == "intel" || first == "apple" || first == "geforce" || first == "radeon";
 }
 
 }  // namespace
@@ -42,24 +25,20 @@ std::vector<std::filesystem::path> data_paths(const std::vector<std::string>& da
 
 void GpuNames::add(const GpuProfile& profile) {
     for (const std::string& name : {profile.id, profile.name, std::filesystem::path(profile.file).stem().string()})
-        added_.insert_or_assign(compared(name), profile.id);
-    for (const std::string& alias : profile.aliases) added_.emplace(compared(alias), profile.id);
+        added_.insert_or_assign(folded_name(name), profile.id);
+    for (const std::string& alias : profile.aliases) added_.emplace(folded_name(alias), profile.id);
 }
 
 const std::optional<std::string>& GpuNames::id(const std::string& name) {
     const auto known = ids_.find(name);
     if (known != ids_.end()) return known->second;
-    std::optional<std::string> id = found(name);
-    // Drivers put the maker before the name: "NVIDIA GeForce RTX 4090".
-    for (std::string rest = name; !id && starts_with_maker(rest);) {
-        rest.erase(0, rest.find(' ') + 1);
-        id = found(rest);
-    }
-    return ids_.emplace(name, std::move(id)).first->second;
+    return ids_.emplace(name, found(name)).first->second;
 }
 
 std::optional<std::string> GpuNames::found(const std::string& name) {
-    if (const auto added = added_.find(compared(name)); added != added_.end()) return added->second;
+    for (std::string_view rest = name; !rest.empty(); rest = without_maker(rest)) {
+        if (const auto added = added_.find(folded_name(rest)); added != added_.end()) return added->second;
+    }
     try {
         const GpuChoice choice = choose_gpu(folder_, name);
         std::string id = choice.file.stem().string();

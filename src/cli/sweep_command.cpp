@@ -124,12 +124,12 @@ void run(const SweepOptions& options) {
         for (const SweepRow& row : rows) table.rows.push_back(cells_of(row, fields));
         for (const SweepRow& row : rows) charts.add(row);
     });
-    Report report = sweep_report(std::move(table));
+    Report report = sweep_report(std::move(table), format_of(options.common));
     report.charts = charts.charts();
     report.document["grid_points"] = size;
     report.document["shard"] = fmt::format("{}/{}", shard.index, shard.count);
     add_assumptions(report, inputs);
-    write(report, options.common);
+    write(std::move(report), options.common);
     notes.print();
     end_with(code_of(shard, answered));
 }

@@ -16,30 +16,11 @@ namespace roofcast {
 
 namespace {
 
-/// What a cell shows, and the number that it sorts by.
-struct PageCell {
-    std::string text;
-    std::optional<double> number;
-};
-
-PageCell page_cell(const Cell& cell, int digits) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return {*text, {}};
-    if (const auto* number = std::get_if<double>(&cell))
-        return {significant(*number, digits), std::isfinite(*number) ? std::optional(*number) : std::nullopt};
-    if (const auto* count = std::get_if<std::int64_t>(&cell)) return {fmt::format("{}", *count), static_cast<double>(*count)};
-    if (const auto* flag = std::get_if<bool>(&cell)) return {*flag ? "yes" : "no", {}};
+/// The number that a cell sorts by.
+std::optional<double> sorted_by(const Cell& cell) {
+    if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? std::optional(*number) : std::nullopt;
+    if (const auto* count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
     return {};
-}
-
-/// Whether a column holds numbers and nothing else, which stand to the right.
-bool is_numeric_column(const Table& table, std::size_t column) {
-    bool any = false;
-    for (const auto& row : table.rows) {
-        const bool number = std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column]);
-        if (!number && !std::holds_alternative<std::monostate>(row[column])) return false;
-        any = any || number;
-    }
-    return any;
 }
 
 constexpr std::size_t most_unwrapped = 28;  ///< bytes of text that stays in one line: ids, names of formats
@@ -61,11 +42,12 @@ std::string table_head(const Table& table, const std::vector<bool>& numeric) {
 std::string table_row(const Table& table, const std::vector<Cell>& row, const std::vector<bool>& numeric) {
     std::string out = "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) {
-        const PageCell cell = page_cell(row[c], table.columns[c].digits);
+        const std::string text = cell_text(row[c], table.columns[c].digits);
+        const std::optional<double> value = sorted_by(row[c]);
         const std::string tag = c == 0 ? "th scope=\"row\"" : "td";
-        const std::string number = cell.number ? fmt::format(" data-value=\"{}\"", *cell.number) : "";
-        const std::string_view kind = numeric[c] ? "number" : width_class(cell.text);
-        out += fmt::format("<{} class=\"{}\"{}>{}</{}>", tag, kind, number, escaped(cell.text), c == 0 ? "th" : "td");
+        const std::string number = value ? fmt::format(" data-value=\"{}\"", *value) : "";
+        const std::string_view kind = numeric[c] ? "number" : width_class(text);
+        out += fmt::format("<{} class=\"{}\"{}>{}</{}>", tag, kind, number, escaped(text), c == 0 ? "th" : "td");
     }
     return out + "</tr>\n";
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "document/condensed.hpp"
 #include "io/printable.hpp"
 
@@ -43,10 +41,8 @@ std::string as_markdown(const Table& table) {
     if (columns.empty()) return out;
     std::vector<std::string> titles, rulers;
     for (std::size_t c = 0; c < columns.size(); ++c) {
-        const auto& rows = shown.table.rows;
-        const bool numeric = std::any_of(rows.begin(), rows.end(), [c](const auto& row) { return is_numeric(row[c]); });
         titles.push_back(marked(columns[c].title));
-        rulers.emplace_back(numeric ? "---:" : "---");
+        rulers.emplace_back(is_numeric_column(shown.table, c) ? "---:" : "---");
     }
     out += row_of(titles) + row_of(rulers);
     for (const std::vector<Cell>& row : shown.table.rows) {

@@ -50,6 +50,16 @@ bool is_numeric(const Cell& cell) {
     return std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell);
 }
 
+bool is_numeric_column(const Table& table, std::size_t column) {
+    bool any = false;
+    for (const std::vector<Cell>& row : table.rows) {
+        const bool number = is_numeric(row[column]);
+        if (!number && !std::holds_alternative<std::monostate>(row[column])) return false;
+        any = any || number;
+    }
+    return any;
+}
+
 std::string significant(double value, int digits) {
     if (!std::isfinite(value)) return "-";
     if (value == 0) return "0";

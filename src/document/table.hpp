@@ -81,6 +81,8 @@ Table with_columns(const Table& table, const std::vector<std::string>& keys);
 /// A cell as people read it: rounded, "yes" and "no", empty.
 std::string cell_text(const Cell& cell, int digits);
 bool is_numeric(const Cell& cell);
+/// Whether a column holds numbers and nothing else: these stand to the right.
+bool is_numeric_column(const Table& table, std::size_t column);
 
 /// `value` with `digits` significant digits, no exponent between 1e-4 and 1e9, no trailing zeros.
 std::string significant(double value, int digits = 4);

@@ -55,7 +55,7 @@ std::string_view color_of(Tone tone) {
 struct Drawn {
     Column column;
     std::vector<std::string> texts;  ///< of the rows
-    bool numeric = false, textual = false;
+    bool numeric = false;
     std::size_t natural = 0;  ///< width of the longest text, without the heading
     std::size_t width = 0;    ///< that it gets
 
@@ -72,10 +72,8 @@ std::vector<Drawn> drawn_columns(const Table& table) {
         for (const std::vector<Cell>& row : table.rows) {
             d.texts.push_back(cell_text(row[c], d.column.digits));
             d.natural = std::max(d.natural, text_width(d.texts.back()));
-            d.numeric = d.numeric || is_numeric(row[c]);
-            d.textual = d.textual || std::holds_alternative<std::string>(row[c]);
         }
-        d.numeric = d.numeric && !d.textual;
+        d.numeric = is_numeric_column(table, c);
         d.width = std::max(d.natural, text_width(d.column.title));
         columns.push_back(std::move(d));
     }

@@ -29,6 +29,14 @@ std::string lower_case(std::string_view text) {
     return out;
 }
 
+std::string folded_name(std::string_view name) {
+    std::string out;
+    for (const char c : lower_case(name)) {
+        if (c != ' ' && c != '-' && c != '_') out += c;
+    }
+    return out;
+}
+
 bool is_identifier(std::string_view text) {
     return !text.empty() && text.size() <= longest_identifier && is_lower_or_digit(text.front()) &&
            std::all_of(text.begin(), text.end(), may_stand_in_identifier);

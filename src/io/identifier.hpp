@@ -13,6 +13,9 @@ class TableReader;
 /// `text` with ASCII letters in lower case.
 std::string lower_case(std::string_view text);
 
+/// `name` as look-ups compare it: lower case, without spaces, hyphens and underscores.
+std::string folded_name(std::string_view name);
+
 bool is_identifier(std::string_view text);
 
 /// `text`, which stands at `key` of `table`. Throws Error with file, line and key when it is no id.

@@ -140,7 +140,7 @@ MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload&
 }
 
 MemoryAdvice memory_advice(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity, bool offload,
-                           std::int64_t gpus_per_machine) {
+                           std::int64_t gpus_per_machine, std::optional<std::int64_t> largest_context) {
     const auto total = [&](const Run& r) { return memory_estimate(workload, r, software).total(); };
     MemoryAdvice advice;
     advice.largest_batch = largest(most_sequences, [&](std::int64_t batch) {
@@ -149,7 +149,9 @@ MemoryAdvice memory_advice(const Workload& workload, const Run& request, const S
         return total(r) <= capacity;
     });
     const DecoderLlm* llm = language_model(workload);
-    if (llm != nullptr) {
+    if (largest_context) {
+        advice.largest_context = *largest_context;
+    } else if (llm != nullptr) {
         const std::int64_t limit = llm->max_context > 0 ? llm->max_context : most_sequences;
         advice.largest_context = largest(limit, [&](std::int64_t tokens) {
             Run r = request;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
 #include "io/identifier.hpp"
@@ -15,16 +14,15 @@
 
 namespace roofcast {
 
-namespace {
-
-/// What look-ups compare: lower case, without spaces, hyphens and underscores.
-std::string folded(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c != ' ' && c != '-' && c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    return out;
+std::string_view without_maker(std::string_view name) {
+    constexpr std::array<std::string_view, 6> makers{"nvidia", "amd", "intel", "apple", "geforce", "radeon"};
+    const std::size_t end = name.find_first_of(" -_");
+    if (end == std::string_view::npos) return {};
+    return std::find(makers.begin(), makers.end(), folded_name(name.substr(0, end))) == makers.end() ? std::string_view()
+                                                                                                     : name.substr(end + 1);
 }
+
+namespace {
 
 /// Other files have a second ending ("card.toml.previous", "card.fit.toml").
 bool is_profile(const std::filesystem::path& file) {
@@ -76,7 +74,7 @@ Names names_in(const std::filesystem::path& file, const std::string& head_text) 
 }
 
 bool contains_folded(const std::vector<std::string>& names, const std::string& wanted) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return folded(n) == wanted; });
+    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return folded_name(n) == wanted; });
 }
 
 bool looks_like_path(std::string_view text) {
@@ -103,27 +101,19 @@ std::vector<Names> profiles_with(const std::vector<std::filesystem::path>& files
     for (const auto& file : files) {
         const std::string head = head_text(file);
         const bool has_escapes = head.find('\\') != std::string::npos;
-        if (has_escapes || folded(identifier_of(file.stem().string()) + '\n' + head).find(wanted) != std::string::npos)
+        if (has_escapes || folded_name(identifier_of(file.stem().string()) + '\n' + head).find(wanted) != std::string::npos)
             found.push_back(names_in(file, head));
     }
     return found;
 }
 
-/// "GeForce RTX 4090" of "NVIDIA GeForce RTX 4090", as drivers name GPUs; empty where no maker stands first.
-std::string_view without_maker(std::string_view name) {
-    constexpr std::array<std::string_view, 6> makers{"nvidia", "amd", "intel", "apple", "geforce", "radeon"};
-    const std::size_t end = name.find_first_of(" -_");
-    if (end == std::string_view::npos) return {};
-    return std::find(makers.begin(), makers.end(), folded(name.substr(0, end))) == makers.end() ? std::string_view() : name.substr(end + 1);
-}
-
 GpuChoice choose_by_name(const std::filesystem::path& folder, std::string_view asked) {
-    const std::string wanted = folded(asked);
+    const std::string wanted = folded_name(asked);
     const auto files = profile_files(folder);
     const std::vector<Names> all = profiles_with(files, wanted);
     const auto match = [&](auto&& test) { return std::find_if(all.begin(), all.end(), test); };
-    auto found = match([&](const Names& n) { return folded(n.id) == wanted; });
-    if (found == all.end()) found = match([&](const Names& n) { return folded(n.name) == wanted; });
+    auto found = match([&](const Names& n) { return folded_name(n.id) == wanted; });
+    if (found == all.end()) found = match([&](const Names& n) { return folded_name(n.name) == wanted; });
     if (found != all.end()) return {found->file, {}};
     found = match([&](const Names& n) { return contains_folded(n.aliases, wanted); });
     if (found == all.end()) {
@@ -195,7 +185,7 @@ std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_fol
         std::vector<std::string> names = gpu.aliases;
         names.push_back(gpu.id);
         for (const auto& n : names) {
-            const auto [place, is_new] = owner.emplace(folded(n), gpu.id);
+            const auto [place, is_new] = owner.emplace(folded_name(n), gpu.id);
             if (!is_new)
                 throw Error({.what = fmt::format("\"{}\" is already the name of {}", n, place->second),
                              .file = file.string(),

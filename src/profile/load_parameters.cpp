@@ -131,7 +131,7 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     };
     const auto hand_values = [&](std::string_view of) { return architecture_file(gpus_folder, of); };
     const auto fit_of = [&](std::string_view of) { return architecture_fit_file({}, of); };
-    const std::string& kernels = profile.facts.kernels_of.empty() ? profile.architecture : profile.facts.kernels_of;
+    const std::string& kernels = profile.kernel_architecture();
     read(hand_values(default_architecture), std::nullopt);
     if (fits != Fits::none && profile.vendor == "NVIDIA") read_fit(fit_of(default_architecture), Provenance::pooled_fit);
     if (kernels != default_architecture) read(hand_values(kernels), std::nullopt);

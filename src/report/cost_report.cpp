@@ -9,6 +9,7 @@
 #include "report/describe.hpp"
 #include "report/field_parts.hpp"
 #include "report/prediction_lines.hpp"
+#include "report/prediction_tables.hpp"
 
 namespace roofcast {
 

@@ -6,10 +6,12 @@
 #include <string>
 
 #include "document/field.hpp"
-#include "report/prediction_tables.hpp"
 #include "roofcast/prediction.hpp"
 
 namespace roofcast {
+
+/// "80% low": the heading of a bound.
+std::string bound_title(std::string_view bound);
 
 /// `fields` of the optional that `part` gives of a row, `key` before their keys; empty where there is none. `part` may return a reference.
 template <class Row, class Part>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/field_parts.hpp"
+#include "report/prediction_tables.hpp"
 
 namespace roofcast {
 

@@ -23,18 +23,11 @@ auto number(auto value) {
     return if_it_runs([value](const Prediction& p) { return cell_if(std::optional<double>(std::invoke(value, p)), std::identity{}); });
 }
 
-/// Bounds of an interval: `factor` of `figure`, a time; of a rate, from the inverses of the times' factors.
+/// Bounds of `figure`, by the factors that `factor` gives of the intervals.
 Fields<Named> bounds(const std::string& key, Show show, const auto& figure, auto factor) {
-    const auto bound = [figure, factor](double IntervalRatio::*side) {
-        return [=](const Named& n) {
-            const Cell cell = figure(n);
-            const auto* value = std::get_if<double>(&cell);
-            const std::optional<IntervalRatio> f = n.prediction.intervals ? factor(*n.prediction.intervals) : std::nullopt;
-            return value != nullptr && f ? Cell(*value * (*f).*side) : Cell();
-        };
-    };
-    return {{{key + "_low", bound_title("low"), 4, show}, bound(&IntervalRatio::low)},
-            {{key + "_high", bound_title("high"), 4, show}, bound(&IntervalRatio::high)}};
+    return bound_fields<Named>(key, 4, show, figure, [factor](const Named& n) {
+        return n.prediction.intervals ? factor(*n.prediction.intervals) : std::optional<IntervalRatio>();
+    });
 }
 
 Fields<Named> setting_fields() {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "document/field.hpp"
+#include "report/field_parts.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/prediction.hpp"
 
@@ -11,9 +11,6 @@ namespace roofcast {
 
 /// The run, its times with the bounds of their intervals, and its memory. What does not run has no times.
 Fields<NamedPrediction> prediction_fields();
-
-/// "80% low": the heading of a bound.
-std::string bound_title(std::string_view bound);
 
 /// What bounds the longest phase; empty without phases.
 std::string main_bound(const Prediction& p);

@@ -13,13 +13,11 @@ namespace {
 
 constexpr const char *undated_price = "UNDATED", *old_price = " OLDER THAN A YEAR";
 
-/// "1 copy misses TTFT", "2 copies miss TPOT".
+/// "misses TTFT with 2 copies".
 std::string shortfall_text(const Deployment& d) {
     if (!d.shortfall) return {};
-    const bool several = d.shortfall->copies > 1;
-    std::string what(d.shortfall->misses ? in_words(*d.shortfall->misses) : "cannot sustain the rate");
-    if (several && what.starts_with("misses")) what.erase(4, 2);
-    return fmt::format("{} {} {}", d.shortfall->copies, several ? "copies" : "copy", what);
+    return fmt::format("{} with {} {}", d.shortfall->misses ? in_words(*d.shortfall->misses) : "cannot sustain the rate",
+                       d.shortfall->copies, d.shortfall->copies == 1 ? "copy" : "copies");
 }
 
 /// What `value` makes of the cost of a deployment that has one.

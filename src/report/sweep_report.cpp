@@ -69,39 +69,43 @@ auto number_if(std::optional<double> SweepPoint::*value) {
 auto percent(double Utilization::*rate) {
     return of_point([rate](const SweepPoint& p) { return 100 * p.utilization.*rate; });
 }
-auto bound(double IntervalRatio::*side) {
-    return of_point([side](const SweepPoint& p) { return p.intervals ? Cell(p.intervals->latency.*side * p.latency.in(ms)) : Cell(); });
-}
 auto of_memory(auto figure) {
     return [figure](const SweepRow& row) { return row.point.memory ? Cell(figure(*row.point.memory)) : Cell(); };
 }
 
+Fields<SweepRow> latency_fields() {
+    const auto latency = of_point([](const SweepPoint& p) { return p.latency.in(ms); });
+    const Fields<SweepRow> fields{{{"latency_ms", "latency ms", 4, Show::always}, latency}};
+    return fields + bound_fields<SweepRow>("latency_ms", 4, Show::usual, latency, [](const SweepRow& row) {
+               return row.point.intervals ? std::optional(row.point.intervals->latency) : std::nullopt;
+           });
+}
+
 const Fields<SweepRow>& sweep_figures() {
     using Point = SweepPoint;
-    static const Fields<SweepRow> fields{
-        {{"latency_ms", "latency ms", 4, Show::always}, of_point([](const Point& p) { return p.latency.in(ms); })},
-        {{"latency_ms_low", bound_title("low")}, bound(&IntervalRatio::low)},
-        {{"latency_ms_high", bound_title("high")}, bound(&IntervalRatio::high)},
-        {{"ttft_ms", "TTFT ms"}, of_point([](const Point& p) { return cell_in(p.ttft, ms); })},
-        {{"tpot_ms", "TPOT ms"}, of_point([](const Point& p) { return cell_in(p.tpot, ms); })},
-        {{"throughput_per_s", "items/s", 4, Show::wide}, of_point([](const Point& p) { return p.items_per_second; })},
-        {{"tokens_per_s", "tokens/s"}, number_if(&Point::tokens_per_second)},
-        {{"memory_gb", "memory GB", 3}, of_memory([](const MemoryEstimate& m) { return m.total().in(gb); })},
-        {{"capacity_gb", "usable GB", 3, Show::wide}, of_memory([](const MemoryEstimate& m) { return cell_in(m.usable, gb); })},
-        {{"fits", "fits", 4, Show::always, false, tone_of_fit},
-         of_memory([](const MemoryEstimate& m) { return cell_if(m.fits(), std::identity{}); })},
-        {{"bound", "bound", 4, Show::wide}, of_point([](const Point& p) { return p.bound; })},
-        {{"compute_percent", "% of peak", 3, Show::wide}, percent(&Utilization::compute)},
-        {{"bandwidth_percent", "% of bandwidth", 3, Show::wide}, percent(&Utilization::bandwidth)},
-        {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)},
-        {{"interval_percent", "interval %", 4, Show::data},
-         of_point([](const Point& p) { return p.intervals ? Cell(std::int64_t{interval_percent}) : Cell(); })},
-        {{"speedup", "speed-up", 3, Show::wide}, number_if(&Point::speedup)},
-        {{"parallel_efficiency", "efficiency", 3, Show::wide}, number_if(&Point::parallel_efficiency)},
-        {{"streams_speedup", "streams gain", 3, Show::wide}, number_if(&Point::streams_speedup)},
-        {{"reason", "why not", 4, Show::always, true},
-         [](const SweepRow& row) { return row.point.runs() ? Cell() : Cell(row.point.reason); }},
-        {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
+    static const Fields<SweepRow> fields =
+        latency_fields() +
+        Fields<SweepRow>{
+            {{"ttft_ms", "TTFT ms"}, of_point([](const Point& p) { return cell_in(p.ttft, ms); })},
+            {{"tpot_ms", "TPOT ms"}, of_point([](const Point& p) { return cell_in(p.tpot, ms); })},
+            {{"throughput_per_s", "items/s", 4, Show::wide}, of_point([](const Point& p) { return p.items_per_second; })},
+            {{"tokens_per_s", "tokens/s"}, number_if(&Point::tokens_per_second)},
+            {{"memory_gb", "memory GB", 3}, of_memory([](const MemoryEstimate& m) { return m.total().in(gb); })},
+            {{"capacity_gb", "usable GB", 3, Show::wide}, of_memory([](const MemoryEstimate& m) { return cell_in(m.usable, gb); })},
+            {{"fits", "fits", 4, Show::always, false, tone_of_fit},
+             of_memory([](const MemoryEstimate& m) { return cell_if(m.fits(), std::identity{}); })},
+            {{"bound", "bound", 4, Show::wide}, of_point([](const Point& p) { return p.bound; })},
+            {{"compute_percent", "% of peak", 3, Show::wide}, percent(&Utilization::compute)},
+            {{"bandwidth_percent", "% of bandwidth", 3, Show::wide}, percent(&Utilization::bandwidth)},
+            {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)},
+            {{"interval_percent", "interval %", 4, Show::data},
+             of_point([](const Point& p) { return p.intervals ? Cell(std::int64_t{interval_percent}) : Cell(); })},
+            {{"speedup", "speed-up", 3, Show::wide}, number_if(&Point::speedup)},
+            {{"parallel_efficiency", "efficiency", 3, Show::wide}, number_if(&Point::parallel_efficiency)},
+            {{"streams_speedup", "streams gain", 3, Show::wide}, number_if(&Point::streams_speedup)},
+            {{"reason", "why not", 4, Show::always, true},
+             [](const SweepRow& row) { return row.point.runs() ? Cell() : Cell(row.point.reason); }},
+            {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
     return fields;
 }
 
@@ -118,9 +122,9 @@ Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra) {
     return std::move(fields) + sweep_figures();
 }
 
-Report sweep_report(Table table) {
+Report sweep_report(Table table, Format wanted) {
     Report report;
-    report.document["points"] = as_json(table);
+    if (wanted == Format::json || wanted == Format::html) report.document["points"] = as_json(table);
     report.tables.push_back(std::move(table));
     report.after = {fmt::format("{} and {} bound the latency. Speed-up and efficiency compare with the same settings on the fewest GPUs.",
                                 bound_title("low"), bound_title("high"))};

@@ -20,8 +20,8 @@ struct SweepRow {
 /// Settings, then `extra` ones that were given, then figures.
 Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra);
 
-/// The whole, of the table of all points.
-Report sweep_report(Table table);
+/// The whole, of the table of all points. There can be many: the document has them only where `wanted` does.
+Report sweep_report(Table table, Format wanted);
 
 /// Columns that every row has; others are `extra`.
 bool is_sweep_column(const std::string& key);

@@ -254,12 +254,8 @@ std::vector<std::string> engine_memory_remedies(const EngineMemoryReport& report
     const Bytes room = (of_total ? report.fraction : 1) * report.gpu_memory - max(Bytes{}, beside);
     Run longest = shortest;
     longest.prompt_tokens = std::max<std::int64_t>(1, report.context - 1);
-    std::vector<std::string> remedies =
-        memory_advice(workload, longest, software, max(Bytes{}, room), false, gpu.gpus_per_machine).remedies;
     // How the engine divides the memory says more exactly how long a context fits.
-    std::erase_if(remedies, [](const std::string& remedy) { return remedy.find("tokens of context") != std::string::npos; });
-    if (report.largest_context > 0) remedies.push_back(fmt::format("{} tokens of context or less", report.largest_context));
-    return remedies;
+    return memory_advice(workload, longest, software, max(Bytes{}, room), false, gpu.gpus_per_machine, report.largest_context).remedies;
 }
 
 }  // namespace roofcast

@@ -16,6 +16,7 @@
 #include "report/prediction_report.hpp"
 #include "report/recommendation_report.hpp"
 #include "report/serving_report.hpp"
+#include "report/storage_report.hpp"
 #include "report/sweep_report.hpp"
 #include "report/validation_report.hpp"
 
@@ -47,12 +48,6 @@ std::vector<Chart> serving_charts(const NamedServing& named);
 
 /// What each GPU's memory holds.
 std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all);
-
-/// Memory of a model with its weights stored in one format.
-struct StoredMemory {
-    std::string model, storage;
-    MemoryEstimate memory;
-};
 
 /// The same by format of weights, against what each of `gpus` has.
 std::vector<Chart> storage_charts(const std::vector<StoredMemory>& all, const std::vector<GpuProfile>& gpus);
