@@ -1,6 +1,7 @@
 # Man pages and completion scripts, which the program makes of its own help.
 set(manual_folder ${PROJECT_BINARY_DIR}/manuals)
-add_custom_command(OUTPUT ${manual_folder}/man1/roofcast.1
+add_custom_command(OUTPUT ${manual_folder}/man1/roofcast.1 ${manual_folder}/roofcast ${manual_folder}/_roofcast ${manual_folder}/roofcast.fish
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${manual_folder}
     COMMAND roofcast_cli help --man ${manual_folder}/man1
     COMMAND roofcast_cli completion bash > ${manual_folder}/roofcast

@@ -105,8 +105,7 @@ std::filesystem::path CommonOptions::data() const {
 }
 
 std::filesystem::path CommonOptions::user_fits() const {
-    const auto folder = data_dir.empty() ? user_data_folder() : std::filesystem::path();
-    return folder;
+    return data_dir.empty() ? user_data_folder() : std::filesystem::path();
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {

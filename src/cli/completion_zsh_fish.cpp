@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/completion.hpp"
 #include "cli/help_page.hpp"
 

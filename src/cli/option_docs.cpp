@@ -1,6 +1,5 @@
 #include "cli/option_docs.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <sstream>
 

@@ -1,7 +1,5 @@
 #include "cli/technique_options.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 
 #include "io/data_folder.hpp"

@@ -1,7 +1,5 @@
 #include "document/condensed.hpp"
 
-#include <algorithm>
-
 namespace roofcast {
 
 namespace {

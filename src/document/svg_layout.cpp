@@ -1,7 +1,6 @@
 #include "document/svg_layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace roofcast {
 
@@ -87,10 +86,11 @@ std::string shortened(const std::string& text, double width) {
     if (drawn_width(text) <= width) return text;
     std::string cut = text;
     while (!cut.empty() && drawn_width(cut) + svg_text_size > width) {
-        do {
+        unsigned char last = 0;
+        do {  // a whole character, whose bytes but the first begin with 10
+            last = static_cast<unsigned char>(cut.back());
             cut.pop_back();
-        } while (!cut.empty() && (static_cast<unsigned char>(cut.back()) & 0xC0U) == 0x80U);
-        if (!cut.empty() && (static_cast<unsigned char>(cut.back()) & 0x80U) != 0) cut.pop_back();  // the first byte of one character
+        } while ((last & 0xC0U) == 0x80U && !cut.empty());
     }
     return cut + "…";
 }

@@ -1,7 +1,6 @@
 #include "scenario/copies_under_load.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "roofcast/error.hpp"
 #include "scenario/recommendation_rent.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 
 #include "io/csv_reader.hpp"
 #include "io/text_file.hpp"
