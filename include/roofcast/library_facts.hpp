@@ -11,6 +11,7 @@
 #include "roofcast/attention_design.hpp"
 #include "roofcast/precision.hpp"
 #include "roofcast/recurrent_op.hpp"
+#include "roofcast/sparse_op.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {

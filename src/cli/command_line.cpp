@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/help_page.hpp"
 #include "io/printable.hpp"

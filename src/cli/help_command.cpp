@@ -10,6 +10,7 @@
 #include "cli/help_text.hpp"
 #include "cli/output.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/software.hpp"
 #include "roofcast/version.hpp"
 #include "roofcast/workload.hpp"
 

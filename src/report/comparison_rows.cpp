@@ -7,6 +7,7 @@
 #include "report/cost_figures.hpp"
 #include "report/describe.hpp"
 #include "report/field_parts.hpp"
+#include "report/prediction_report.hpp"
 
 namespace roofcast {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 
 namespace roofcast {
