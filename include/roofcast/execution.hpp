@@ -22,6 +22,7 @@ struct TimedOp {
     double passes = 1;             ///< repetitions of the kernel within one run
     KernelCost kernel;             ///< cost of one run
     Seconds time;                  ///< on the GPU, all runs
+    Seconds issue;                 ///< CPU time to launch one run
     bool fused = false;            ///< folded into an earlier kernel, which takes `time` longer
 };
 
@@ -56,6 +57,20 @@ inline constexpr std::size_t most_streams = 16;
 /// The result points into `graph`, which must outlive it.
 /// `gpu` is used as it is: `as_software_sees` puts the stack's accumulation into it.
 Timeline timeline(const OpGraph& graph, const Gpu& gpu, const SoftwareStack& stack);
+
+/// One run of an operator on the time axis of a pass, which begins at 0.
+struct OpSpan {
+    const TimedOp* op = nullptr;  ///< into the timeline
+    const Segment* segment = nullptr;
+    std::int64_t repetition = 0;  ///< of the segment, from 0
+    Seconds issued, launched;     ///< when the CPU begins to launch it, and when it has
+    Seconds start, end;           ///< on the GPU
+};
+
+/// The runs of all operators of `t`, which is that of `graph`, in order; the last one ends at `t.total`. With `streams` above one, nodes
+/// of a segment on different streams overlap. Beyond `most_spans` runs, each operator of a segment is one span of all its runs.
+std::vector<OpSpan> spans(const OpGraph& graph, const Timeline& t, int streams);
+inline constexpr std::int64_t most_spans = 200'000;
 
 /// Extra time of the first run after the process starts: context, and loading each kernel, those of repeated layers once.
 Seconds cold_start(const Timeline& t, const SoftwareStack& stack);

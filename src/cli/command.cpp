@@ -164,10 +164,12 @@ void require_output(std::string_view option, const std::string& file, const Comm
                      .found = file,
                      .suggestion = "choose another file than a profile, model or fit, such as a .txt, .json or .csv file"});
     std::vector<std::filesystem::path> read;
+    const bool traces = options.command->get_name() == "predict";  // serve-sim reads its --trace
     for (const CLI::Option* given : options.command->get_options()) {
-        if (given->get_name() == "--output" || given->get_name() == "--rows" || given->get_name() == "--plot") continue;
+        const std::string name = given->get_name();
+        if (name == "--output" || name == "--rows" || name == "--plot" || (name == "--trace" && traces)) continue;
         for (const std::string& value : given->results()) {
-            for (const std::string& name : names_in(value)) add_files_of(name, read);
+            for (const std::string& part : names_in(value)) add_files_of(part, read);
         }
     }
     require_apart(option, file, read);

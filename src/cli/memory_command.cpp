@@ -97,7 +97,7 @@ bool answer_as_engine(const MemoryOptions& options, const std::vector<GpuProfile
     auto& assumed = report.document["assumed"] = nlohmann::ordered_json::object();
     for (const GpuProfile& gpu : gpus) {
         assumed[gpu.id] = as_json(gpu.assumed);
-        for (const Assumption& a : gpu.assumed) report.after.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) report.after.push_back(std::move(line));
     }
     write(report, options.common);
     return std::any_of(all.begin(), all.end(), [](const NamedMemory& named) { return named.memory.fits(); });

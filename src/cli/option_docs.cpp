@@ -184,6 +184,8 @@ constexpr OptionDoc options[] = {
     {"--against", "FILE", output, file},
     // every command
     {"--explain", "", output},
+    {"--trace", "FILE", output, file, nullptr, "predict"},
+    {"--emit", "ENGINE", output},
     {"--format", "FORMAT", output, words},
     {"--output", "FILE", output, file},
     {"--wide", "", output},

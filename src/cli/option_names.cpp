@@ -72,6 +72,7 @@ constexpr FieldOption options_of_fields[] = {
     {"shard", "--shard"},
     {"keys", "--by"},
     {"format", "--format"},
+    {"emit", "--emit"},
 };
 
 /// The option of `command` that sets a field.

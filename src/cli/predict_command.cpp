@@ -1,10 +1,15 @@
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/emit.hpp"
+#include "cli/output.hpp"
 #include "cli/run_options.hpp"
+#include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
+#include "report/timeline_trace.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -15,6 +20,8 @@ struct PredictOptions {
     CommonOptions common;
     RunOptions run;
     std::vector<std::string> gpus, models;
+    std::string trace;  ///< file; empty: none
+    std::string emit;   ///< engine; empty: none
     bool explain = false;
 };
 
@@ -35,11 +42,27 @@ NamedPrediction named_prediction(const PredictOptions& options, const Workload& 
     return named;
 }
 
+/// The batch as users that each wait for their answer.
+LaunchRequest launch_request(const NamedPrediction& named) {
+    constexpr std::int64_t requests_per_user = 4;
+    LaunchRequest request;
+    request.run = named.prediction.request;
+    request.requests = requests_per_user * request.run.batch * request.run.parallel.data;
+    request.remarks = {headline(named)};
+    for (const auto& [what, value] : result_facts(named)) {
+        if (what == "TTFT" || what == "TPOT" || what == "throughput")
+            request.remarks.push_back(fmt::format("Predicted {}: {}", what, value));
+    }
+    return request;
+}
+
 void run(const PredictOptions& options) {
     if (options.explain && options.common.format == "csv")
         throw Error({.what = "--explain adds tables, and CSV holds one",
                      .key = "--explain",
                      .suggestion = "use --format json or table, or leave out --explain"});
+    if (!options.emit.empty() && (options.gpus.size() > 1 || options.models.size() > 1))
+        throw Error({.what = "a launch script is for one model on one kind of GPU", .key = "--emit", .suggestion = "name one of each"});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
     const SoftwareStacks software = load_software(options.common.software());
     Notes notes;
@@ -52,11 +75,20 @@ void run(const PredictOptions& options) {
         gpus.push_back({std::move(profile), std::move(parameters)});
     }
     std::vector<NamedPrediction> predictions;
-    for (const auto& model : options.models) {
-        const Workload workload = find_workload(models_folder, model);
+    std::vector<Workload> workloads;
+    for (const auto& model : options.models) workloads.push_back(find_workload(models_folder, model));
+    for (const Workload& workload : workloads) {
         for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
     }
-    write(prediction_report(predictions, options.explain), options.common);
+    if (!options.trace.empty()) {
+        require_output("--trace", options.trace, options.common);
+        require_apart("--trace", options.trace, {options.common.output, options.common.plot});
+    }
+    if (!options.emit.empty() && predictions.front().prediction.runs())
+        emit(options.emit, workloads.front(), launch_request(predictions.front()), software, options.common);
+    else
+        write(prediction_report(predictions, options.explain), options.common);
+    if (!options.trace.empty()) write_file(options.trace, timeline_trace(predictions));
     notes.print();
     const bool any_runs = std::any_of(predictions.begin(), predictions.end(), [](const auto& named) { return named.prediction.runs(); });
     end_with(any_runs ? ExitCode::answered : ExitCode::no);
@@ -73,6 +105,8 @@ void add_predict_command(CLI::App& app) {
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     add_host_option(*command, options->run);
+    command->add_option("--trace", options->trace, "Write the timeline of operators to this file, for Perfetto and other trace viewers");
+    add_emit_option(*command, options->emit);
     command->add_flag("--explain", options->explain, "Also show the costliest operators, fusions, and the source of each parameter");
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });

@@ -6,12 +6,14 @@
 
 #include "cli/check_command.hpp"
 #include "cli/command.hpp"
+#include "cli/emit.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/price_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
 #include "report/recommendation_report.hpp"
+#include "report/recommendation_tables.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -23,7 +25,7 @@ struct RecommendOptions {
     RunOptions run;
     PriceOptions prices;
     std::vector<std::string> gpus;
-    std::string model, slo, rate, confidence{name(Confidence::expected)};
+    std::string model, slo, rate, emit, confidence{name(Confidence::expected)};
     std::optional<double> budget;
     std::optional<std::int64_t> most_gpus, top;
     bool allow_quantization = false, all = false;
@@ -113,6 +115,25 @@ Contestant contestant_of(const Gpu& gpu, std::optional<PriceChoice> price, const
     return contestant;
 }
 
+/// The deployment that ranks first, under the load that it was found for.
+LaunchRequest launch_request(const NamedRecommendation& named, const Deployment& d) {
+    LaunchRequest request;
+    request.run = named.request.run;
+    request.run.parallel = d.parallel;
+    request.run.precision = d.precision;
+    request.run.weights = d.weights;
+    request.run.batch = d.batch;
+    if (named.request.rate) request.rate = named.request.rate->in(1 / s);
+    constexpr std::int64_t usual_requests = 1'000;
+    request.requests = d.requests > 0 ? d.requests : usual_requests;
+    const GpuProfile& gpu = named.contestants[d.gpu].gpu->profile;
+    request.remarks = {fmt::format("{} on {} x {} ({})", named.model_name, d.parallel.gpus(), gpu.name, copies_text(d))};
+    const std::string percentile = is_simulated(named) ? fmt::format("P{} ", load_percentile) : "";
+    if (d.ttft) request.remarks.push_back(fmt::format("Predicted {}TTFT: {}", percentile, readable_time(d.ttft->in(s))));
+    if (d.tpot) request.remarks.push_back(fmt::format("Predicted {}TPOT: {}", percentile, readable_time(d.tpot->in(s))));
+    return request;
+}
+
 void run(const RecommendOptions& o) {
     check(o);
     const Date day = today(o.prices);
@@ -145,7 +166,11 @@ void run(const RecommendOptions& o) {
     }
     named.request.run = completed_sizes(named.request.run, workload);
     named.check = check_command(named);
-    write(recommendation_report(named), o.common);
+    const auto& best = named.answer.cheapest(named.request.confidence);
+    if (!o.emit.empty() && best)
+        emit(o.emit, workload, launch_request(named, *best), software, o.common);
+    else
+        write(recommendation_report(named), o.common);
     notes.print();
     end_with(named.answer.rows.empty() ? ExitCode::no : ExitCode::answered);
 }
@@ -172,6 +197,7 @@ void add_recommend_command(CLI::App& app) {
     command->add_flag("--allow-quantization", options->allow_quantization, "Also search 8- and 4-bit formats");
     command->add_flag("--all", options->all, "Show a row for each number format and degree of parallelism, not only the best of each GPU");
     command->add_option("--top", options->top, "Most rows to show (default: 10; with --gpu or --all: all)");
+    add_emit_option(*command, options->emit);
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);
     add_rent_options(*command, options->prices);

@@ -83,10 +83,9 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
     }
     auto assumed = nlohmann::ordered_json::array();
     for (const Gpu& gpu : inputs.gpus) {
-        for (const Assumption& a : gpu.profile.assumed) {
+        for (const Assumption& a : gpu.profile.assumed)
             assumed.push_back({{"gpu", gpu.profile.id}, {"key", a.key}, {"value", a.value}, {"reason", a.reason}});
-            report.after.push_back(fmt::format("{}: {}", gpu.profile.id, assumed_line(a)));
-        }
+        for (std::string& line : assumed_lines(gpu.profile.assumed, gpu.profile.id + ": ")) report.after.push_back(std::move(line));
     }
     report.document["notes"] = std::move(notes);
     report.document["assumed"] = std::move(assumed);

@@ -125,7 +125,8 @@ private:
         const double runs = static_cast<double>(segment.repeat * node.repeat);
         const KernelCost& k = launch.kernel;
         if (k.bound == Bound::unmodelled) timeline_.unmodelled.push_back(node.name);
-        timeline_.ops.push_back({&node, runs, launch.passes, k, runs * launch.time, launch.fused});
+        const Seconds issue = launch.calls * stack_.host_per_kernel + launch.host;
+        timeline_.ops.push_back({&node, runs, launch.passes, k, runs * launch.time, issue, launch.fused});
         timeline_.gpu_busy += runs * launch.time;
         timeline_.communication += runs * k.communication;
         timeline_.flops += runs * launch.passes * k.flops;
@@ -238,6 +239,7 @@ Timeline on_this_machine(Timeline t, const OpGraph& graph, const Gpu& gpu) {
     for (Seconds* time : {&t.total, &t.gpu_busy, &t.host, &t.communication}) *time *= factor;
     for (TimedOp& op : t.ops) {
         op.time *= factor;
+        op.issue *= factor;
         op.kernel = stretched(op.kernel, factor);
     }
     return t;

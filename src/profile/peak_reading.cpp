@@ -73,7 +73,8 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     };
     weigh(expected.bandwidth, stated.bandwidth.in(gb_per_s) / fp32);
     if (stated.capacity) weigh(expected.capacity, stated.capacity->in(gib) / fp32);
-    if (stated.tdp > Watts{}) weigh(expected.watts, stated.tdp.in(watt) / fp32);
+    // Only power above the usual one tells GPUs apart: laptops and power-capped boards draw less with the same chip.
+    if (stated.tdp > Watts{}) weigh(expected.watts, std::max(stated.tdp.in(watt) / fp32, expected.watts.typical()));
     if (stated.fp32) weigh(LogNormal{std::log(fp32), same_clock}, stated.fp32->in(tflops));
     if (stated.sm_count > 0) weigh(expected.clock, clock_on(stated, fp32, units));
     if (stated.boost_clock > Hertz{}) {

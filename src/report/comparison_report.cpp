@@ -108,7 +108,7 @@ void add_prices(Report& report, const Comparison& comparison) {
         prices[gpu.id] = as_json(price);
         assumed[gpu.id] = as_json(gpu.assumed);
         if (price) report.after.push_back(fmt::format("rent of {}: {}", gpu.id, described(*price)));
-        for (const Assumption& a : gpu.assumed) report.after.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) report.after.push_back(std::move(line));
     }
     report.document["prices"] = std::move(prices);
     report.document["assumed"] = std::move(assumed);

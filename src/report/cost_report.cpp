@@ -107,7 +107,7 @@ std::vector<std::string> lines_of(const NamedCost& c) {
     if (c.estimate.purchase_price) add("purchase of " + gpu, described(*c.estimate.purchase_price));
     for (const auto& text : c.notes) add("note", text);
     for (const auto& text : c.named.prediction.notes) add("note, " + gpu, text);
-    for (const Assumption& a : c.named.assumed) add(gpu, assumed_line(a));
+    for (std::string& line : assumed_lines(c.named.assumed, gpu + ": ")) lines.push_back(std::move(line));
     return lines;
 }
 

@@ -102,7 +102,7 @@ void add(Report& report, const PipelineResult& r) {
         if (std::find(report.after.begin(), report.after.end(), line) == report.after.end()) report.after.push_back(line);
     };
     for (const std::string& text : r.notes) once("note: " + text);
-    for (const auto& [device, a] : r.assumed) once(fmt::format("{}: {}", device, assumed_line(a)));
+    for (const auto& [device, a] : r.assumed) once(assumed_lines({a}, device + ": ").front());
 }
 
 std::string verdict(const PipelineResult& first, const PipelineResult& other, const PipelineComparison& c) {

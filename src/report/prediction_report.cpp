@@ -12,8 +12,18 @@
 
 namespace roofcast {
 
-std::string assumed_line(const Assumption& a) {
-    return fmt::format("assumed: {} = {} ({})", a.key, a.value, a.reason);
+std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> lines;
+    if (assumed.size() > most) {
+        std::vector<std::string> keys;
+        for (const Assumption& a : assumed) keys.push_back(a.key);
+        lines.push_back(fmt::format("{}assumed: {} values that the profile does not state: {}. `roofcast gpu show` gives them.", prefix,
+                                    assumed.size(), fmt::join(keys, ", ")));
+        return lines;
+    }
+    for (const Assumption& a : assumed) lines.push_back(fmt::format("{}assumed: {} = {} ({})", prefix, a.key, a.value, a.reason));
+    return lines;
 }
 
 std::string assumed_keys(const std::vector<Assumption>& assumed) {
@@ -141,7 +151,7 @@ Report prediction_report(const std::vector<NamedPrediction>& predictions, bool e
         }
         const std::string gpu = one ? "" : named.gpu_id + ": ";
         for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note: {}{}", gpu, text));
-        for (const Assumption& a : named.assumed) once(assumed, gpu + assumed_line(a));
+        for (std::string& line : assumed_lines(named.assumed, gpu)) once(assumed, std::move(line));
     }
     report.after.insert(report.after.end(), assumed.begin(), assumed.end());
     report.document["predictions"] = std::move(list);

@@ -18,8 +18,8 @@ struct NamedPrediction {
     const Gpu* gpu = nullptr;         ///< that it was made for; only `explain` needs it
 };
 
-/// "assumed: memory.l2_mib = 48 MiB (per SM, typical of ada)".
-std::string assumed_line(const Assumption& a);
+/// "assumed: memory.l2_mib = 48 MiB (per SM, typical of ada)" a line, each after `prefix`; of many, one line with all keys.
+std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix = {});
 /// Keys joined by ';', for a column of CSV.
 std::string assumed_keys(const std::vector<Assumption>& assumed);
 nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed);

@@ -42,9 +42,12 @@ std::vector<std::pair<std::string, std::string>> answer_facts(const NamedRecomme
     std::string load =
         r.rate ? fmt::format("{} requests/s", significant(r.rate->in(1 / s))) : std::string("copies at full load (no `rate`)");
     if (n.answer.output_tokens > 0) load += fmt::format(", {} prompt and {} output tokens", r.run.prompt_tokens, r.run.generate_tokens);
+    const std::string software = r.run.software.empty() ? "" : fmt::format(" under {}", r.run.software);
     return {{"model", n.model_name},
             {"load", std::move(load)},
             {"objective", limits_text(n)},
+            {"execution", fmt::format("{}{}", name(r.run.execution), software)},
+            {"prices as of", to_string(n.today)},
             {"cheapest, expected", cheapest_text(n, Confidence::expected)},
             {"cheapest, upper bound", cheapest_text(n, Confidence::upper)}};
 }
@@ -63,8 +66,9 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
 std::vector<std::string> assumptions(const NamedRecommendation& n) {
     std::vector<std::string> lines{
         "Expected deployments meet the objective at the predicted times.",
-        fmt::format("Upper deployments meet it at the upper bound of the {}% interval. One measurement in ten exceeds that bound.",
-                    interval_percent)};
+        fmt::format(
+            "Upper-bound deployments (upper:) meet it even at the upper bound of the {}% interval, which one measurement in ten exceeds.",
+            interval_percent)};
     if (is_simulated(n)) {
         lines.emplace_back("Requests arrive as a Poisson process and go to the copies in turn.");
         lines.emplace_back("Each copy is an engine as roofcast serve-sim simulates it.");
@@ -107,7 +111,13 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
             const std::string factor = gpu.excess > 0 ? fmt::format(" ({} x)", significant(gpu.excess, 2)) : "";
             ids.push_back(n.contestants[gpu.gpu].gpu->profile.id + factor);
         }
-        lines.push_back(fmt::format("{} ({} GPU{}): {}", in_words(outcome), ids.size(), ids.size() == 1 ? "" : "s", fmt::join(ids, ", ")));
+        constexpr std::size_t most = 12;
+        const std::size_t all = ids.size();
+        if (all > most) {
+            ids.resize(most);
+            ids.push_back(fmt::format("and {} more (all in JSON)", all - most));
+        }
+        lines.push_back(fmt::format("{} ({} GPU{}): {}", in_words(outcome), all, all == 1 ? "" : "s", fmt::join(ids, ", ")));
     }
     if (lines.empty()) return lines;
     lines.insert(lines.begin(), "Why other GPUs were rejected (closest deployment of each, and its excess over the limit)");
@@ -195,8 +205,9 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
 
 /// What the answer rests on: its simulation, prices, the search.
 std::vector<std::string> closing_lines(const NamedRecommendation& n) {
-    std::vector<std::string> lines = rejected_lines(n);
-    if (!n.check.empty()) lines.push_back("Check the first row with: " + n.check);
+    std::vector<std::string> lines;
+    if (!n.check.empty()) lines = {"Check the first row with: " + n.check, ""};
+    for (std::string& line : rejected_lines(n)) lines.push_back(std::move(line));
     if (!is_simulated(n)) lines.push_back(fmt::format("No serving load was simulated: {}.", n.answer.load.why_not));
     for (const Confidence c : confidences) {
         if (const auto& best = n.answer.cheapest(c); best && best->cost) {
@@ -204,6 +215,8 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
             if (lines.empty() || lines.back() != text) lines.push_back(std::move(text));
         }
     }
+    if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("(old)") != std::string::npos; }))
+        lines.emplace_back("note: prices marked (old) are more than a year old; check them before you decide");
     lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
     for (const auto& text : assumptions(n)) lines.push_back("assumption: " + text);
     for (const RecommendedRow& row : shown_rows(n)) {
@@ -218,7 +231,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     for (const auto& text : n.notes) lines.push_back("note: " + text);
     for (const std::size_t i : gpus_of_answers(n)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
-        for (const Assumption& a : gpu.assumed) lines.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) lines.push_back(std::move(line));
     }
     return lines;
 }

@@ -11,7 +11,7 @@ namespace roofcast {
 
 namespace {
 
-constexpr const char *undated_price = "UNDATED", *old_price = " OLDER THAN A YEAR";
+constexpr const char *undated_price = "UNDATED", *old_price = " (old)";
 
 /// "misses TTFT with 2 copies".
 std::string shortfall_text(const Deployment& d) {

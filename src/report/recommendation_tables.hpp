@@ -16,7 +16,7 @@ std::vector<RecommendedRow> shown_rows(const NamedRecommendation& n);
 std::string copies_text(const Deployment& d);
 /// "AWS p5.48xlarge (us-east-1)".
 std::string instance_name(const Instance& instance);
-/// "2026-07-20", "2025-01 OLDER THAN A YEAR", "UNDATED".
+/// "2026-07-20", "2025-01 (old)", "UNDATED".
 std::string price_date(const Instance& instance, Date today);
 
 /// All figures of a deployment. `n` outlives the fields.

@@ -49,7 +49,9 @@ std::string why_not_written(const Fit& fit) {
     const Refinement& r = *fit.refinement;
     if (r.better() && !fit.stages.empty()) return "you answered no";
     if (r.judged == 0) return "too few rows to cross-validate. Measure more shapes or models";
-    return fmt::format("in cross-validation a fit to your rows is no better than the {}", r.refines);
+    return fmt::format(
+        "in cross-validation a fit to your rows is no better than the {}. Kinds with few rows teach one factor each: measure more shapes",
+        r.refines);
 }
 
 std::vector<std::string> factor_lines(const Fit& fit) {

@@ -188,7 +188,7 @@ Report serving_report(const NamedServing& n) {
     report.tables.push_back(cache_table(n));
     for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
     for (const auto& text : n.notes) report.after.push_back("note: " + text);
-    for (const Assumption& assumption : n.assumed) report.after.push_back(assumed_line(assumption));
+    for (std::string& line : assumed_lines(n.assumed)) report.after.push_back(std::move(line));
     return report;
 }
 

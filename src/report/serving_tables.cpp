@@ -122,7 +122,9 @@ Fields<TimesRow> times_fields(const std::string& prefix) {
             field("p95_ms", "P95", Show::wide, &TimesRow::predicted, &Spread::p95),
             field("p99_ms", "P99", Show::always, &TimesRow::predicted, &Spread::p99),
             field("mean_ms_low", "mean " + bound_title("low"), Show::usual, &TimesRow::low, &Spread::mean),
-            field("mean_ms_high", bound_title("high"), Show::usual, &TimesRow::high, &Spread::mean)};
+            field("mean_ms_high", bound_title("high"), Show::usual, &TimesRow::high, &Spread::mean),
+            field("p99_ms_low", "P99 " + bound_title("low"), Show::wide, &TimesRow::low, &Spread::p99),
+            field("p99_ms_high", bound_title("high"), Show::wide, &TimesRow::high, &Spread::p99)};
 }
 
 /// Appends fields of one row to a table of one row.
@@ -139,9 +141,7 @@ void append_fields(Table& table, const Row& row, const Fields<Row>& fields, bool
 Table latency_table(const NamedServing& n) {
     const Fields<TimesRow> fields =
         Fields<TimesRow>{{{"metric", "ms", 4, Show::always}, [](const TimesRow& row) { return std::string(row.kind.title); }}} +
-        times_fields("") +
-        Fields<TimesRow>{{{"p99_ms_low", "P99 " + bound_title("low"), 4, Show::wide}, time_of(&TimesRow::low, &Spread::p99)},
-                         {{"p99_ms_high", bound_title("high"), 4, Show::wide}, time_of(&TimesRow::high, &Spread::p99)}};
+        times_fields("");
     std::vector<TimesRow> rows;
     for (const TimesKind& kind : times_kinds) rows.push_back(times_row(n, kind));
     return table_of<TimesRow>("Latencies", rows, fields);

@@ -79,7 +79,7 @@ Report storage_report(const std::vector<StoredMemory>& stored, const std::vector
     report.after.insert(report.after.end(), hints.begin(), hints.end());
     for (const GpuProfile& gpu : gpus) {
         report.document["assumed"][gpu.id] = as_json(gpu.assumed);
-        for (const Assumption& a : gpu.assumed) report.after.push_back(fmt::format("{}: {}", gpu.id, assumed_line(a)));
+        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) report.after.push_back(std::move(line));
     }
     return report;
 }

@@ -288,7 +288,7 @@ std::string described(const PriceChoice& choice) {
     if (choice.undated() && !p.date.empty()) text += " (NO READABLE DATE)";
     if (choice.age_days && *choice.age_days < 0) text += " (later than the date counted from)";
     if (choice.age_days && *choice.age_days >= 0) text += fmt::format(" ({} days old)", *choice.age_days);
-    if (choice.is_old()) text += ", OLDER THAN A YEAR";
+    if (choice.is_old()) text += ", over a year old";
     if (choice.offers > 1) text += fmt::format(", lowest of {} offers", choice.offers);
     return fmt::format("{}; source: {}", text, p.source);
 }

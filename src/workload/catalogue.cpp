@@ -134,7 +134,8 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
     if (looks_like_file(id_or_file) && !hub_id) return load_workload(id_or_file);
     // Parsing every file would take longer than a prediction: only a file that holds the quoted name can define it.
     const auto files = model_files(models_folder);
-    const std::string wanted = lower_case(id_or_file);
+    std::string wanted = lower_case(id_or_file);
+    std::replace(wanted.begin(), wanted.end(), ' ', '-');  // "Llama 3.1 8B"
     const std::string quoted = '"' + wanted + '"';
     const std::boyer_moore_horspool_searcher name(quoted.begin(), quoted.end());
     for (const auto& file : files) {

@@ -83,7 +83,7 @@ TEST_CASE("a price older than a year is flagged, and the lowest says that it is"
     CHECK(row["purchase_price"]["older_than_a_year"] == true);
     CHECK(row["rental_price"]["older_than_a_year"] == false);
     const std::string text = roofcast::test::roofcast("cost --gpu rtx-4090 --gpu t4 --model resnet50 --date 2026-11-21").output;
-    CHECK(contains(text, "OLDER THAN A YEAR"));
+    CHECK(contains(text, "over a year old"));
     CHECK(contains(text, "lowest of"));
     const json later = costs("--gpu rtx-4090 --model resnet50", "2027-11-21")["rows"][0];
     CHECK(later["rental_price"]["older_than_a_year"] == true);

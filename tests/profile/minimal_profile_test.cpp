@@ -245,6 +245,14 @@ TEST_CASE("a smaller architecture folder without GPUs derives from the architect
     CHECK(assumption(gpu, "compute.sm_count")->reason.find("typical of ampere") != std::string::npos);
 }
 
+TEST_CASE("a low power limit does not make a laptop's GPU small") {
+    // RTX 5090 Laptop: 82 SMs, 24 GB, 896 GB/s, 150 W of the desktop GPU's 575 W. 82 SMs x 1024 FLOPs x 1.36 GHz = 114 TFLOPS in fp16.
+    const std::string lines = five_lines("blackwell", 24, 896, 114);
+    const GpuProfile free = load_text(lines), limited = load_text(lines + "[power]\ntdp_watts = 150\n");
+    CHECK(limited.sm_count == free.sm_count);
+    CHECK(limited.sm_count > 40);
+}
+
 TEST_CASE("gpu check finds SM counts, power, clocks and bandwidth that no board of the architecture has") {
     const auto keys = [](const std::string& compute, const std::string& rest) {
         const std::string text = "name = \"A\"\narchitecture = \"ada\"\nmemory_gb = 12\nmemory_bandwidth_gbps = 504.2\n[compute]\n" +

@@ -46,15 +46,27 @@ Chart queue_chart(const std::vector<QueueSample>& samples) {
     return chart;
 }
 
+/// "llama-3.1-8b on h100-sxm5-80gb, 5 requests/s".
+std::string load_text(const NamedServing& n) {
+    const std::string load = n.question.users > 0 ? fmt::format("{} users", n.question.users)
+                                                  : fmt::format("{} requests/s", significant(n.answer.rate.in(1 / s)));
+    return fmt::format("{} on {}, {}", n.model_id, n.gpu_id, load);
+}
+
 }  // namespace
 
 std::vector<Chart> serving_charts(const NamedServing& n) {
     if (n.misfit) return {};
     const ServingSeries& series = n.answer.predicted.series;
     const ServiceObjective& objective = n.question.objective;
-    if (n.answer.predicted.overload) return with_points({queue_chart(series.queue)});  // its latencies say nothing
-    return with_points({distribution_chart("ttft", "TTFT", series.ttft, objective.ttft),
-                        distribution_chart("tpot", "TPOT", series.tpot, objective.tpot), queue_chart(series.queue)});
+    std::vector<Chart> charts;
+    if (!n.answer.predicted.overload) {  // else latencies say nothing
+        charts.push_back(distribution_chart("ttft", "TTFT", series.ttft, objective.ttft));
+        charts.push_back(distribution_chart("tpot", "TPOT", series.tpot, objective.tpot));
+    }
+    charts.push_back(queue_chart(series.queue));
+    for (Chart& chart : charts) chart.note = fmt::format("{}. {}", load_text(n), chart.note);
+    return with_points(std::move(charts));
 }
 
 }  // namespace roofcast

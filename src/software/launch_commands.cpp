@@ -1,0 +1,226 @@
+#include "roofcast/launch_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/toml_reader.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array<std::string_view, 20> placeholders{"model",
+                                                        "model_file",
+                                                        "tensor_parallel",
+                                                        "pipeline_parallel",
+                                                        "data_parallel",
+                                                        "expert_parallel",
+                                                        "if_tensor_parallel",
+                                                        "if_expert_parallel",
+                                                        "dtype",
+                                                        "weights",
+                                                        "kv_cache",
+                                                        "memory_fraction",
+                                                        "max_sequences",
+                                                        "max_tokens",
+                                                        "context",
+                                                        "total_context",
+                                                        "prompt",
+                                                        "output",
+                                                        "requests",
+                                                        "rate"};
+constexpr std::string_view users = "users";
+
+bool is_placeholder(std::string_view name) {
+    return name == users || std::find(placeholders.begin(), placeholders.end(), name) != placeholders.end();
+}
+
+/// `text` with what `value` gives for each placeholder; nullopt where one has none.
+template <class Value>
+std::optional<std::string> filled(std::string_view text, Value value) {
+    std::string result;
+    while (!text.empty()) {
+        const auto open = text.find('{'), close = text.find('}', open == std::string_view::npos ? 0 : open);
+        if (open == std::string_view::npos || close == std::string_view::npos) break;
+        const std::optional<std::string> of = value(text.substr(open + 1, close - open - 1));
+        if (!of) return std::nullopt;
+        result += std::string(text.substr(0, open)) + *of;
+        text.remove_prefix(close + 1);
+    }
+    return result + std::string(text);
+}
+
+std::vector<std::string> read_parts(TableReader& table, std::string_view key) {
+    std::vector<std::string> parts = table.texts_if(key);
+    if (parts.empty()) throw table.missing(key, "the words of the command, such as [\"engine serve {model}\"]");
+    for (const std::string& part : parts) {
+        static_cast<void>(filled(part, [&](std::string_view name) {
+            if (is_placeholder(name)) return std::optional<std::string>("");
+            const std::vector<std::string> known(placeholders.begin(), placeholders.end());
+            throw table.error(key, "unknown placeholder", std::string(name), fmt::format("{}, {}", fmt::join(known, ", "), users),
+                              did_you_mean(name, known));
+        }));
+    }
+    return parts;
+}
+
+std::map<std::string, std::string> read_words(TableReader words) {
+    std::map<std::string, std::string> result;
+    for (const std::string& key : words.keys()) result[key] = words.text(key);
+    return result;
+}
+
+std::optional<std::string> word_of(const std::map<std::string, std::string>& words, const std::string& format) {
+    const auto found = words.find(format);
+    return found == words.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::string> above_one(std::int64_t degree) {
+    return degree > 1 ? std::optional(std::to_string(degree)) : std::nullopt;
+}
+
+/// The name of a 16- or 32-bit format as PyTorch has it.
+std::string torch_name(Precision p) {
+    switch (activation_precision(p)) {
+        case Precision::fp16:
+            return "float16";
+        case Precision::fp32:
+        case Precision::tf32:
+            return "float32";
+        default:
+            return "bfloat16";
+    }
+}
+
+/// The value of a placeholder; nullopt: the default does.
+std::optional<std::string> value_of(std::string_view name, const LaunchTemplate& of, const LaunchRequest& request) {
+    const Run& run = request.run;
+    const Parallelism& p = run.parallel;
+    const std::string weights = roofcast::name(run.weight_format());
+    const std::int64_t context = run.prompt_tokens + run.generate_tokens;
+    if (name == "model") return request.model;
+    if (name == "model_file") return fmt::format("{}-{}.gguf", request.model.substr(request.model.find('/') + 1), weights);
+    if (name == "tensor_parallel") return above_one(p.tensor);
+    if (name == "pipeline_parallel") return above_one(p.pipeline);
+    if (name == "data_parallel") return above_one(p.data);
+    if (name == "expert_parallel") return above_one(p.expert);
+    if (name == "if_tensor_parallel") return p.tensor > 1 ? std::optional<std::string>("") : std::nullopt;
+    if (name == "if_expert_parallel") return p.expert > 1 ? std::optional<std::string>("") : std::nullopt;
+    if (name == "dtype") return torch_name(run.precision);
+    if (name == "weights") return word_of(of.weights, weights);
+    if (name == "kv_cache")
+        return element_size(run.cache_precision()) < 2 * byte ? word_of(of.kv_cache, std::string(roofcast::name(run.cache_precision())))
+                                                              : std::nullopt;
+    if (name == "memory_fraction") return fmt::format("{:g}", request.scheduler.memory_fraction);
+    if (name == "max_sequences") return std::to_string(run.batch);
+    if (name == "max_tokens") return std::to_string(std::max(request.scheduler.max_tokens, run.batch));
+    if (name == "context") return std::to_string(context);
+    if (name == "total_context") return std::to_string(context * run.batch);
+    if (name == "prompt") return std::to_string(run.prompt_tokens);
+    if (name == "output") return std::to_string(run.generate_tokens);
+    if (name == "requests") return std::to_string(request.requests);
+    const double copies = of.runs_copies() ? 1 : static_cast<double>(p.data);
+    if (name == "rate") return request.rate ? std::optional(fmt::format("{:.4g}", *request.rate / copies)) : std::nullopt;
+    return request.rate ? std::nullopt : std::optional(std::to_string(of.runs_copies() ? run.batch * p.data : run.batch));
+}
+
+/// The command of `parts`, a line each that fits a few flags.
+std::string command_of(const std::vector<std::string>& parts, const LaunchTemplate& of, const LaunchRequest& request) {
+    std::string text;
+    for (const std::string& part : parts) {
+        const auto words = filled(part, [&](std::string_view name) { return value_of(name, of, request); });
+        if (words) text += (text.empty() ? "" : " \\\n        ") + *words;
+    }
+    return text;
+}
+
+/// Lines of a comment of at most 80 columns.
+std::string comment(std::string_view text) {
+    constexpr std::size_t width = 78;
+    std::string lines;
+    while (text.size() > width) {
+        const auto space = text.rfind(' ', width);
+        if (space == std::string_view::npos) break;
+        lines += fmt::format("# {}\n", text.substr(0, space));
+        text.remove_prefix(space + 1);
+    }
+    return lines + fmt::format("# {}\n", text);
+}
+
+/// What the flags do not say.
+std::vector<std::string> open_points(const LaunchTemplate& of, const LaunchRequest& request) {
+    const Run& run = request.run;
+    std::vector<std::string> lines;
+    const std::string weights = name(run.weight_format());
+    const bool narrow = run.weight_format().bits < 16, file = of.serve.front().find("{model_file}") != std::string::npos;
+    if (file) lines.push_back(fmt::format("Convert the checkpoint to GGUF, or download it, with weights in {}.", weights));
+    if (narrow && !file && !word_of(of.weights, weights))
+        lines.push_back(fmt::format("There is no flag for weights in {}: give a checkpoint that has them.", weights));
+    if (run.parallel.data > 1 && !of.runs_copies())
+        lines.push_back(
+            fmt::format("Start {} copies, each on its own GPUs, behind a load balancer. The benchmark loads one copy.", run.parallel.data));
+    if (run.parallel.attention_data > 1)
+        lines.push_back(
+            fmt::format("Attention was predicted in {} data-parallel groups: add the engine's option.", run.parallel.attention_data));
+    return lines;
+}
+
+}  // namespace
+
+bool LaunchTemplate::runs_copies() const {
+    return std::any_of(serve.begin(), serve.end(),
+                       [](const std::string& part) { return part.find("{data_parallel}") != std::string::npos; });
+}
+
+std::vector<LaunchTemplate> load_launch_templates(const std::filesystem::path& software_folder) {
+    const std::filesystem::path file = software_folder / "launch.toml";
+    const toml::table root = parse_toml_file(file);
+    TableReader reader(root, file.string());
+    std::vector<LaunchTemplate> all;
+    for (TableReader& table : reader.tables("launch")) {
+        LaunchTemplate of;
+        of.name = table.text("name");
+        const auto same = [&of](const LaunchTemplate& other) { return other.name == of.name; };
+        if (std::any_of(all.begin(), all.end(), same)) throw table.error("name", "the name occurs twice", of.name, "another name");
+        of.software = table.text("software");
+        of.version = table.text("version");
+        of.source = table.text("source");
+        of.serve = read_parts(table, "serve");
+        of.benchmark = read_parts(table, "benchmark");
+        of.weights = read_words(table.table("weights"));
+        of.kv_cache = read_words(table.table("kv_cache"));
+        table.finish();
+        all.push_back(std::move(of));
+    }
+    reader.finish();
+    return all;
+}
+
+const LaunchTemplate& find_launch_template(const std::vector<LaunchTemplate>& templates, std::string_view name) {
+    std::vector<std::string> names;
+    for (const LaunchTemplate& of : templates) {
+        if (of.name == name) return of;
+        names.push_back(of.name);
+    }
+    throw Error({.what = "no launch command is known for this engine",
+                 .key = "emit",
+                 .found = std::string(name),
+                 .expected = fmt::format("{}", fmt::join(names, ", ")),
+                 .suggestion = did_you_mean(name, names)});
+}
+
+std::string launch_script(const LaunchTemplate& of, const LaunchRequest& request) {
+    std::string text = "#!/bin/sh\n";
+    std::vector<std::string> remarks = request.remarks;
+    remarks.push_back(fmt::format("Flags of {} {}. Run: sh FILE serve, then in another shell: sh FILE bench", of.name, of.version));
+    for (std::string& line : open_points(of, request)) remarks.push_back(std::move(line));
+    for (const std::string& line : remarks) text += comment(line);
+    text += fmt::format("case \"${{1:-serve}}\" in\nserve)\n    exec {}\n    ;;\nbench)\n    exec {}\n    ;;\nesac\n",
+                        command_of(of.serve, of, request), command_of(of.benchmark, of, request));
+    return text;
+}
+
+}  // namespace roofcast

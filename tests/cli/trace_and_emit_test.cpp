@@ -1,0 +1,90 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/compare.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using roofcast::test::contains;
+using roofcast::test::printed;
+using roofcast::test::refused;
+using roofcast::test::rel;
+using roofcast::test::TemporaryFile;
+
+namespace {
+
+std::string text_of_file(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
+const std::string two_gpus = "--gpu h100-sxm5-80gb --model llama-3.1-8b --tp 2 --batch 8 --prompt 256 --generate 64 ";
+
+}  // namespace
+
+TEST_CASE("a trace has each phase with its pass, and operators that fill it") {
+    const TemporaryFile trace("trace.json", "");
+    const json p = roofcast::test::only_prediction(printed("predict " + two_gpus + "--format json --trace " + trace.path().string()));
+    const json events = json::parse(text_of_file(trace.path())).at("traceEvents");
+    std::map<std::string, double> phases, tracks;
+    double end = 0;
+    int layers = 0;
+    for (const json& e : events) {
+        if (e.at("ph") != "X") continue;
+        if (e.at("cat") == "phase") phases[e.at("name")] = e.at("dur");
+        if (e.at("cat") == "layer") ++layers;
+        tracks[e.at("cat")] += e.at("dur").get<double>();
+        end = std::max(end, e.at("ts").get<double>() + e.at("dur").get<double>());
+    }
+    // Prefill has one pass; decode has 63, of which one is drawn: 2 phases.
+    REQUIRE(phases.size() == 2);
+    CHECK(phases.at("prefill") == rel(1000 * p["phases"][0]["latency_ms"].get<double>(), 1e-6));
+    CHECK(phases.count("decode (1 of 63 passes)") == 1);
+    CHECK(end == rel(phases.at("prefill") + phases.at("decode (1 of 63 passes)"), 1e-6));
+    // 32 layers in each pass, and what comes before and after them.
+    CHECK(layers >= 64);
+    CHECK(tracks.count("all_reduce") == 1);
+    CHECK(tracks.count("gemm") == 1);
+}
+
+TEST_CASE("--emit prints a script that a shell accepts, with the degrees and the load of the prediction") {
+    const TemporaryFile script("serve.sh", "");
+    CHECK(printed("predict " + two_gpus + "--emit vllm --output " + script.path().string()).empty());
+    CHECK(std::system(("sh -n " + script.path().string()).c_str()) == 0);
+    const std::string text = text_of_file(script.path());
+    CHECK(contains(text, "vllm serve meta-llama/"));
+    CHECK(contains(text, "--tensor-parallel-size 2"));
+    CHECK(contains(text, "--random-input-len 256 --random-output-len 64"));
+    CHECK(contains(text, "--max-concurrency 8"));
+    CHECK(contains(text, "# Predicted TPOT: "));
+}
+
+TEST_CASE("recommend emits the deployment that ranks first") {
+    const std::string question =
+        "recommend --gpu rtx-4090 --model llama-3.1-8b --slo ttft=1s,tpot=50ms --rate 2/s --prompt 256 --generate 64";
+    const json best = json::parse(printed(question + " --format json")).at("cheapest").at("expected");
+    const std::string text = printed(question + " --emit sglang");
+    CHECK(contains(text, "--max-running-requests " + std::to_string(best.at("batch").get<int>())));
+    CHECK(contains(text, "--request-rate 2"));
+    const int tensor = best.at("tensor_parallel").get<int>();
+    CHECK(contains(text, "--tp-size") == (tensor > 1));
+}
+
+TEST_CASE("--emit is refused where there is nothing to launch") {
+    CHECK(contains(refused("predict --gpu t4 --model resnet50 --emit vllm"), "generate text"));
+    CHECK(contains(refused("predict " + two_gpus + "--emit vlm"), "did you mean vllm?"));
+    CHECK(contains(refused("predict " + two_gpus + "--emit vllm --format json"), "shell script"));
+    CHECK(contains(refused("predict --gpu t4 --gpu l4 --model llama-3.1-8b --emit vllm"), "name one of each"));
+    // What does not fit is answered by its report, and no.
+    CHECK(roofcast::test::roofcast("predict --gpu t4 --model llama-3.1-70b --emit vllm").exit_code == 1);
+}
+
+TEST_CASE("a model is found by its name") {
+    CHECK(contains(printed("predict --gpu h100-sxm5-80gb --model 'Llama 3.1 8B'"), "Llama 3.1 8B on H100"));
+}
