@@ -19,6 +19,7 @@ struct Gemm {
     std::int64_t batch = 1, m = 0, n = 0, k = 0;
     Precision precision = Precision::fp16;
     double weight_bits = 16;            ///< stored bits per element of B; fewer than the precision's: weight-only quantization
+    double unpack_cycles = 0;           ///< of `RoleFormat`
     bool block_scales = false;          ///< of `WeightFormat`
     bool dynamic_quantized = false;     ///< A arrives in 16 bits, and a separate kernel quantizes it per row
     bool bias = false;                  ///< the epilogue adds a bias
@@ -152,6 +153,7 @@ struct Moe {
     bool gated = true;
     Precision precision = Precision::fp16;
     double weight_bits = 16;
+    double unpack_cycles = 0;   ///< of `RoleFormat`
     bool block_scales = false;  ///< of `WeightFormat`
     bool balanced = false;      ///< every expert gets as many tokens as the others, as benchmarks deal them; else tokens choose at random
     double imbalance = 0;  ///< popularity of experts falls as rank^-imbalance: the busiest expert-parallel rank waits; 0: all are alike

@@ -47,6 +47,12 @@ struct Segment {
     bool after_gpu = false;  ///< the CPU reads results of earlier operators, and launches it when they have finished
 };
 
+/// What a graph does not say of weights that are stored tensor by tensor: of `TensorFormats`.
+struct StoredTensors {
+    double vector_bits = 0;
+    Bytes others{};
+};
+
 /// Operators of one pass in order, with what memory planning needs.
 struct OpGraph {
     std::string name;  ///< "forward", "prefill", "decode", "vision", "text", "denoise", …
@@ -55,12 +61,13 @@ struct OpGraph {
     Bytes peak_activations;   ///< largest sum of live tensors, without weights and KV cache
     double tied_weights = 0;  ///< parameters counted twice by nodes because they are shared; subtracted from totals
     double tied_weight_bits = 16;
+    std::optional<StoredTensors> tensors{};  ///< absent: vectors are stored in their operators' precision
 };
 
 double total_parameters(const OpGraph& graph);  ///< tied weights once
 double total_macs(const OpGraph& graph);        ///< as published tables count
 Flops total_flops(const OpGraph& graph);
-Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: GEMMs by `weight_bits`, the rest by their precision
+Bytes weight_size(const OpGraph& graph);  ///< all weights as stored: GEMMs by `weight_bits`, the rest by their precision or `tensors`
 
 /// One pass of an encoder, Transformer-XL, ViT, Swin, convolutional net or summary; of an LLM, its prefill; of a diffusion model, its
 /// network once on each image of the batch.

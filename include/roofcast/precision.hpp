@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/tensor_formats.hpp"
 #include "roofcast/units.hpp"
 
 namespace roofcast {
@@ -73,6 +74,9 @@ struct WeightFormat {
     bool every_table = false;        ///< embeddings and LM head too, as llama.cpp does; else they stay in the compute precision
     bool block_scales = false;       ///< one scale for each 128 x 128 weights, and one for 128 of a token's activations
     bool activation_scales = false;  ///< the checkpoint brings those of activations, which the kernel before each GEMM then quantizes
+    double unpack_cycles = 0;        ///< of `RoleFormat`
+    bool mixed = false;              ///< the label names a mix of formats, which `tensors` resolves for a model; `bits` are a mean
+    std::optional<TensorFormats> tensors{};  ///< absent: all weights are stored alike
     friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
 
@@ -86,8 +90,8 @@ WeightFormat native_weights(Precision p);
 /// or NVFP4. nullopt: weights are unpacked to 16 bits.
 std::optional<Precision> multiplied_in(const WeightFormat& format);
 
-/// Parses a precision or a named quantization: int8, int4 (16-bit scale and zero point per group of 128: 4.25 bits), gptq-int4, awq-int4,
-/// q4_0 (4.5), q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), fp8_block (8), f16 …; nullopt when unknown.
+/// Parses a precision, or a format or mix of software/weight-formats.toml: int4 (16-bit scale and zero point per group of 128: 4.25 bits),
+/// awq-int4, q4_k_m (4.85), q8_0 (8.5), mxfp4 (4.25), fp8_block (8), …; nullopt when unknown.
 std::optional<WeightFormat> parse_weight_format(std::string_view text);
 
 /// Names that `parse_weight_format` knows, less spellings of precisions and ExLlamaV2's, which hold a number ("exl2-2.5-bpw").

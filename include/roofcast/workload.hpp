@@ -189,6 +189,12 @@ struct OwnScript {
     bool traced = false;       ///< TorchScript runs what it recorded of the model
 };
 
+/// What the tensors of a model's file add up to.
+struct FileTotals {
+    double parameters = 0;  ///< 0: not known
+    Bytes bytes{};
+};
+
 struct Workload {
     std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary
     std::vector<std::string> aliases;
@@ -196,22 +202,23 @@ struct Workload {
     std::string file;
     Published published;
     Precision default_precision = Precision::fp16;
-    std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized; absent: as computed
+    std::optional<WeightFormat> native_weights;  ///< of checkpoints that are published quantized, and of files; absent: as computed
     std::optional<WeightFormat> native_experts;  ///< of routed experts, where they are published in another format than the rest
     std::optional<Precision> native_cache;       ///< of the KV cache, where the checkpoint brings its scales; absent: as computed
+    std::optional<FileTotals> totals;            ///< of the file with its tensors, where that was read
     std::vector<std::string> notes;              ///< what the reader of the file did not understand, or read as something else
     OwnScript own_script;
     Architecture architecture;
 };
 
-/// Reads `file`: TOML with one or several `[[variant]]`s (then `id` picks one; empty is an error that lists them), or a Hugging Face
-/// config.json.
+/// Reads `file`: TOML with one or several `[[variant]]`s (then `id` picks one; empty is an error that lists them), a Hugging Face
+/// config.json or the folder of one, a GGUF or a safetensors file.
 Workload load_workload(const std::filesystem::path& file, std::string_view id = {});
 
 /// All workloads of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
 std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder);
 
-/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json"). Throws Error with the nearest names when unknown.
+/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json", "file.gguf"). Throws Error with the nearest names when unknown.
 Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file);
 
 }  // namespace roofcast

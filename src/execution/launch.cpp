@@ -21,14 +21,20 @@ BytesPerSecond most_per_sm(const SoftwareStack& stack, const GpuProfile& gpu) {
     return stack.gemv_bytes_per_sm_clock * byte * running_clock(gpu);
 }
 
+/// `most` of an SM, or less where unpacking `op`'s weights takes longer than streaming them.
+template <class Multiplication>
+BytesPerSecond most_of(const Multiplication& op, BytesPerSecond most, const GpuProfile& gpu) {
+    return op.unpack_cycles > 0 ? min(most, op.weight_bits / 8 * byte / op.unpack_cycles * running_clock(gpu)) : most;
+}
+
 /// The engine's own kernel for GEMMs of few rows, where it has one for `op`.
 std::optional<KernelCost> gemv_kernel(const Op& op, const Gpu& gpu, const SoftwareStack& stack) {
     const BytesPerSecond most = most_per_sm(stack, gpu.profile);
     if (most == BytesPerSecond{}) return std::nullopt;
     if (const auto* gemm = std::get_if<Gemm>(&op); gemm != nullptr && gemm->m <= most_gemv_rows)
-        return on_this_machine(streamed_gemv_cost(*gemm, gpu, most), op, gpu, Cache::produced);
+        return on_this_machine(streamed_gemv_cost(*gemm, gpu, most_of(*gemm, most, gpu.profile)), op, gpu, Cache::produced);
     if (const auto* moe = std::get_if<Moe>(&op); moe != nullptr && moe->tokens <= most_gemv_rows)
-        return on_this_machine(streamed_gemv_cost(*moe, gpu, most), op, gpu, Cache::produced);
+        return on_this_machine(streamed_gemv_cost(*moe, gpu, most_of(*moe, most, gpu.profile)), op, gpu, Cache::produced);
     return std::nullopt;
 }
 

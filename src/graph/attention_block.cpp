@@ -61,7 +61,7 @@ OpGraph attention_block_graph(const DecoderLlm& model, const Run& run, const Low
         .model = model, .run = run, .lowering = lowering, .tokens = block.query_len, .kv_len = block.kv_len, .decode = block.decodes};
     for (const LayerGroup& group : layer_groups(model)) {
         if (!std::visit(IsOf{block.kind}, group.tokens)) continue;
-        LayerBuilder b(numerics_of(run, lowering, true), 24);
+        LayerBuilder b(decoder_numerics(run, lowering), 24);
         std::visit(AddHeads{b, pass, block.heads}, group.tokens);
         OpGraph graph;
         graph.name = "attention_block";

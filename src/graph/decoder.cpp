@@ -15,7 +15,7 @@ Segment embedding_segment(const DecoderPass& pass, const Numerics& n) {
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), rows * width);
     if (width != m.hidden) b.head("embedding_proj", rows, m.hidden, width);
     if (m.learned_positions > 0) {
-        b.embedding("positions", rows, m.hidden, m.learned_positions);
+        b.positions(rows, m.hidden, m.learned_positions);
         b.elementwise("add_positions", rows * m.hidden, 2, 1);
     }
     if (m.predicts_ahead) {
@@ -114,7 +114,7 @@ constexpr std::size_t first_layers = 1;  // of a graph's segments
 
 OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     const DecoderLlm& m = pass.model;
-    const Numerics n = numerics_of(pass.run, pass.lowering, true);
+    const Numerics n = decoder_numerics(pass.run, pass.lowering);
     const auto groups = layer_groups(m);
     OpGraph graph;
     graph.name = name;
@@ -127,8 +127,9 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
     if (m.tied_embeddings) {
         const Count width = m.embedding_dim > 0 ? m.embedding_dim : m.hidden;
         graph.tied_weights = static_cast<double>(shard(m.vocabulary, pass.tensor()) * width);
-        graph.tied_weight_bits = n.head_bits;
+        graph.tied_weight_bits = n.of(TensorRole::head).bits;
     }
+    if (n.by_tensor) graph.tensors = StoredTensors{pass.run.weights->tensors->vector_bits, pass.run.weights->tensors->others};
     return graph;
 }
 
@@ -171,7 +172,7 @@ void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const L
                            .kv_len = kv_len,
                            .decode = true,
                            .copy_batch = run.batch};
-    const Numerics n = numerics_of(run, lowering, true);
+    const Numerics n = decoder_numerics(run, lowering);
     const auto groups = layer_groups(model);
     for (std::size_t i = 0; i < groups.size(); ++i) graph.segments[first_layers + i] = layer_segment(pass, n, groups[i]);
     graph.peak_activations = peak_activations(pass, n);

@@ -62,7 +62,9 @@ void add_output_gate(LayerBuilder& b, const DecoderPass& pass, Count width) {
 }
 
 void add_output(LayerBuilder& b, const DecoderPass& pass, Count width, bool bias) {
+    b.of_role(TensorRole::attention_output);
     b.linear("o_proj", pass.rows(), pass.model.hidden, width, bias);
+    b.of_role(TensorRole::attention);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * pass.model.hidden);
 }
 

@@ -40,17 +40,21 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape&
     const Count width = shard(moe.shared_intermediate, gpus);
     constexpr int beside_routed = 1;
     b.on_stream(beside_routed);
+    b.of_role(TensorRole::shared_up);
     if (m.gated_mlp) {
         b.projections("shared_up", rows, {{"shared_gate_proj", width}, {"shared_up_proj", width}}, m.hidden);
     } else {
         b.linear("shared_up", rows, width, m.hidden);
     }
     add_activation(b, rows, m, width);
+    b.of_role(TensorRole::shared_down);
     b.linear("shared_down", rows, m.hidden, width);
+    if (b.numerics().by_tensor) b.of_role(TensorRole::router);  // which files keep the shared expert's gate like
     if (moe.shared_gate) {
         b.linear("shared_gate", rows, 1, m.hidden);
         b.elementwise("sigmoid_mul", rows * m.hidden, 1, 1, Fusion::chain, 2);
     }
+    b.of_role(TensorRole::attention);
     b.on_stream(0);
     b.elementwise("combine", rows * m.hidden, 2, 1);
 }
@@ -79,6 +83,7 @@ void add_scatter(LayerBuilder& b, const DecoderPass& pass, Count rows, Count wid
 
 void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate) {
     const DecoderLlm& m = pass.model;
+    b.of_role(TensorRole::mlp_up);
     if (intermediate == 0) {
         b.linear("linear_mlp", pass.rows(), m.hidden, m.hidden, m.mlp_bias);
         return;
@@ -92,7 +97,9 @@ void add_dense_mlp(LayerBuilder& b, const DecoderPass& pass, Count intermediate)
         b.linear("up_proj", rows, width, m.hidden, m.mlp_bias);
     }
     add_activation(b, rows, m, width);
+    b.of_role(TensorRole::mlp_down);
     b.linear("down_proj", rows, m.hidden, width, m.mlp_bias);
+    b.of_role(TensorRole::attention);
     if (spread) add_scatter(b, pass, rows, m.hidden);
     if (pass.tensor() > 1) b.all_reduce("all_reduce", pass.tensor(), pass.rows() * m.hidden);
 }
@@ -127,7 +134,7 @@ ExpertLayout expert_layout(const DecoderPass& pass) {
 }
 
 void add_router(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, Count rows) {
-    OpNode& router = b.head("router", rows, moe.experts, pass.model.hidden, moe.expert_bias);
+    OpNode& router = b.head("router", rows, moe.experts, pass.model.hidden, moe.expert_bias, 1, TensorRole::router);
     if (moe.selection_bias) router.weights += static_cast<double>(moe.experts);
     constexpr double top_k_kernels = 4;  // softmax, top-k, normalize, cast
     b.add("router_top_k", RowWise{RowOp::softmax, rows, moe.experts, b.numerics().vector}, 0, Fusion::chain, top_k_kernels);
@@ -149,7 +156,8 @@ void add_experts(LayerBuilder& b, const DecoderPass& pass, const MoeShape& moe, 
               .top_k = moe.top_k,
               .gated = gated,
               .precision = n.matmul,
-              .weight_bits = n.expert_bits,
+              .weight_bits = n.of(TensorRole::experts).bits,
+              .unpack_cycles = n.of(TensorRole::experts).unpack_cycles,
               .block_scales = n.expert_block_scales,
               .tensor_parallel = layout.tensor_gpus,
               .expert_parallel = layout.expert_gpus},

@@ -149,7 +149,7 @@ void add_decoder(OpGraph& graph, const EncoderPass& pass, const Numerics& n) {
     add_mlp(b, pass);
     graph.segments.push_back({"decoder_layer", m.decoder_layers, b.take()});
     graph.tied_weights = static_cast<double>(m.vocabulary * embedding_width(m));
-    graph.tied_weight_bits = n.head_bits;
+    graph.tied_weight_bits = n.of(TensorRole::head).bits;
 }
 
 Bytes peak_activations(const EncoderPass& pass, const Numerics& n) {

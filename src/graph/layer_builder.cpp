@@ -16,12 +16,27 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     n.weight_bits = weights.bits;
     n.block_scales = weights.block_scales;
     const WeightFormat& experts = run.expert_weights ? *run.expert_weights : weights;
-    n.expert_bits = experts.bits;
     n.expert_block_scales = experts.block_scales;
-    n.head_bits = weights.every_table ? n.weight_bits : native_weights(n.vector).bits;
+    n.roles.fill({weights.bits, weights.unpack_cycles});
+    n.roles[index(TensorRole::experts)] = {experts.bits, experts.unpack_cycles};
+    if (!weights.every_table) {
+        for (const TensorRole role : {TensorRole::embedding, TensorRole::head, TensorRole::router})
+            n.roles[index(role)] = {native_weights(n.vector).bits, 0};
+    }
     const bool quantizes = serving && element_size(run.precision) < 2 * byte;
     n.quantizes_rows = quantizes && !weights.activation_scales;
     n.quantizes_apart = quantizes && weights.activation_scales && !lowering.fuses_quantization;
+    return n;
+}
+
+Numerics decoder_numerics(const Run& run, const Lowering& lowering) {
+    Numerics n = numerics_of(run, lowering, true);
+    if (!run.weights || !run.weights->tensors) return n;
+    n.by_tensor = true;
+    for (std::size_t role = 0; role < tensor_role_count; ++role) {
+        const bool apart = role == index(TensorRole::experts) && run.expert_weights;
+        if (const RoleFormat& stored = run.weights->tensors->roles[role]; stored.bits > 0 && !apart) n.roles[role] = stored;
+    }
     return n;
 }
 
@@ -121,16 +136,20 @@ OpNode& LayerBuilder::add(std::string_view name, Op op, double weights, Fusion f
 }
 
 OpNode& LayerBuilder::linear(std::string_view name, Count m, Count n, Count k, bool bias, double eager_kernels) {
-    if (n_.quantizes_apart)
+    const RoleFormat& weights = n_.of(role_);
+    // Weights that a checkpoint leaves wider than its GEMMs' format are multiplied as activations are stored.
+    const bool wide = n_.by_tensor && weights.bits >= 2 * native_weights(n_.matmul).bits;
+    if (n_.quantizes_apart && !wide)
         add("quantize",
             Quantize{.kind = QuantizeKind::scale_matrix, .rows = m, .cols = k, .to = n_.matmul, .schedule = QuantizeSchedule::narrow});
     const Gemm gemm{.m = m,
                     .n = n,
                     .k = k,
-                    .precision = n_.matmul,
-                    .weight_bits = n_.weight_bits,
-                    .block_scales = n_.block_scales,
-                    .dynamic_quantized = n_.quantizes_rows,
+                    .precision = wide ? n_.vector : n_.matmul,
+                    .weight_bits = weights.bits,
+                    .unpack_cycles = weights.unpack_cycles,
+                    .block_scales = n_.block_scales && !wide,
+                    .dynamic_quantized = n_.quantizes_rows && !wide,
                     .bias = bias,
                     .output = n_.stored};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0), Fusion::none, eager_kernels);
@@ -145,13 +164,26 @@ void LayerBuilder::projections(std::string_view name, Count rows, std::initializ
     if (!n_.framework) linear(name, rows, width, k, bias);
 }
 
-OpNode& LayerBuilder::head(std::string_view name, Count m, Count n, Count k, bool bias, Count times) {
-    const Gemm gemm{.batch = times, .m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = n_.head_bits, .bias = bias};
+OpNode& LayerBuilder::head(std::string_view name, Count m, Count n, Count k, bool bias, Count times, TensorRole role) {
+    const Gemm gemm{.batch = times,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .precision = n_.vector,
+                    .weight_bits = n_.of(role).bits,
+                    .unpack_cycles = n_.of(role).unpack_cycles,
+                    .bias = bias};
     return add(name, gemm, as_count(n) * as_count(k) + (bias ? as_count(n) : 0));
 }
 
 OpNode& LayerBuilder::batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights) {
-    const Gemm gemm{.batch = batch, .m = m, .n = n, .k = k, .precision = n_.vector, .weight_bits = native_weights(n_.vector).bits};
+    const bool stored = n_.by_tensor && weights > 0;
+    const Gemm gemm{.batch = batch,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .precision = n_.vector,
+                    .weight_bits = stored ? n_.of(role_).bits : native_weights(n_.vector).bits};
     return add(name, gemm, weights);
 }
 
@@ -239,8 +271,15 @@ OpNode& LayerBuilder::strided_elementwise(std::string_view name, Count elements,
 }
 
 OpNode& LayerBuilder::embedding(std::string_view name, Count tokens, Count hidden, Count rows) {
-    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.stored, .weight_bits = n_.head_bits},
+    const double bits = n_.of(TensorRole::embedding).bits;
+    return add(name, Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.stored, .weight_bits = bits},
                as_count(rows) * as_count(hidden));
+}
+
+OpNode& LayerBuilder::positions(Count tokens, Count hidden, Count rows) {
+    if (!n_.by_tensor) return embedding("positions", tokens, hidden, rows);
+    // Quantizers leave it alone.
+    return add("positions", Embedding{.tokens = tokens, .hidden = hidden, .precision = n_.stored}, as_count(rows) * as_count(hidden));
 }
 
 OpNode& LayerBuilder::all_reduce(std::string_view name, Count gpus, Count elements) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Appends the operators that transformers are made of, with their weights and how compilers and eager frameworks treat them.
 
+#include <array>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -24,19 +25,24 @@ struct Numerics {
     Precision norm = Precision::fp16;    ///< what normalizations compute in
     double weight_bits = 16;
     bool block_scales = false;  ///< of `WeightFormat`
-    double expert_bits = 16;    ///< as `weight_bits`, of routed experts
     bool expert_block_scales = false;
-    double head_bits = 16;       ///< embedding tables and LM head: weight-only quantizers leave them alone, llama.cpp does not
+    /// How weights are stored, by what they are for. Weight-only quantizers leave embeddings, head and router alone, llama.cpp does not.
+    std::array<RoleFormat, tensor_role_count> roles{};
+    bool by_tensor = false;  ///< `roles` say how each is stored, not one format for all
     bool framework = false;      ///< kernels over strided or broadcast operands compute each address
     bool adds_in_norms = false;  ///< of `Lowering`
     bool reduces_in_norms = false;
     bool quantizes_apart = false;  ///< activations are quantized with scales of the checkpoint, by a kernel before each GEMM
     bool quantizes_rows = false;   ///< activations are quantized per row at run time (LLM serving); else scales are static
     [[nodiscard]] Bytes element() const { return element_size(stored); }
+    [[nodiscard]] const RoleFormat& of(TensorRole role) const { return roles[index(role)]; }
 };
 
 /// Formats of `run`. `serving`: 8- and 4-bit GEMMs quantize their activations at run time.
 Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving);
+
+/// The same for a decoder, whose tensors may be stored one by one.
+Numerics decoder_numerics(const Run& run, const Lowering& lowering);
 
 /// What GEMMs multiply in: tf32 runs of frameworks that keep it to convolutions use fp32.
 Precision gemm_precision_of(const Run& run, const Lowering& lowering);
@@ -97,7 +103,7 @@ public:
     };
     void projections(std::string_view name, Count rows, std::initializer_list<Projection> parts, Count k, bool bias = false);
     /// As linear, in the precision of embeddings; `times` of them, each of which reads the weights.
-    OpNode& head(std::string_view name, Count m, Count n, Count k, bool bias = false, Count times = 1);
+    OpNode& head(std::string_view name, Count m, Count n, Count k, bool bias = false, Count times = 1, TensorRole role = TensorRole::head);
     /// `batch` GEMMs of activations with activations, or of one weight per head.
     OpNode& batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights = 0);
     /// A norm of the stream that the layer before it adds to; `reduced`: an all-reduce brings what is added.
@@ -118,10 +124,14 @@ public:
     OpNode& strided_move(std::string_view name, Count elements, Fusion fusion = Fusion::none);
     OpNode& strided_elementwise(std::string_view name, Count elements, double reads, double flops, double eager_kernels = 1);
     OpNode& embedding(std::string_view name, Count tokens, Count hidden, Count rows);
+    /// A learned table of positions.
+    OpNode& positions(Count tokens, Count hidden, Count rows);
     OpNode& all_reduce(std::string_view name, Count gpus, Count elements);
 
     /// What is added from now on runs on `stream`.
     void on_stream(int stream) { stream_ = stream; }
+    /// What weights of `linear` are for from now on.
+    void of_role(TensorRole role) { role_ = role; }
 
     [[nodiscard]] const Numerics& numerics() const { return n_; }
     [[nodiscard]] std::vector<OpNode> take() { return std::move(nodes_); }
@@ -135,6 +145,7 @@ private:
     Numerics n_;
     std::vector<OpNode> nodes_;
     int stream_ = 0;
+    TensorRole role_ = TensorRole::attention;
 };
 
 }  // namespace roofcast

@@ -140,7 +140,10 @@ std::optional<Precision> Row::precision_if(MeasuredColumn c) const {
 std::optional<WeightFormat> Row::weights_if(MeasuredColumn c) const {
     const std::string_view found = text(c);
     if (found.empty()) return std::nullopt;
-    if (const auto format = parse_weight_format(found)) return format;
+    if (auto format = parse_weight_format(found)) {
+        format->mixed = false;  // engines were fitted to rows whose mixes count with their mean bits
+        return format;
+    }
     throw Unusable{fmt::format("unknown {} '{}'", name(c), shown(found))};
 }
 

@@ -41,6 +41,8 @@ constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stages) {
     if (graph.name == "vision") return weight_size(graph);  // runs whole on the first stage
     OpGraph embedding, head, between;
+    embedding.tensors = head.tensors = graph.tensors;
+    if (graph.tensors) between.tensors = StoredTensors{.vector_bits = graph.tensors->vector_bits};
     for (const Segment& segment : graph.segments) {
         OpGraph& part = segment.name == "embedding" ? embedding : segment.name == "head" ? head : between;
         part.segments.push_back(segment);

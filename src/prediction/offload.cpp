@@ -23,6 +23,7 @@ struct LayerStack {
 /// Embeddings, heads and poolers stay on the GPU, as does a vision tower.
 LayerStack layers_on_one_gpu(const OpGraph& graph, const Parallelism& parallel) {
     OpGraph repeated;
+    if (graph.tensors) repeated.tensors = StoredTensors{.vector_bits = graph.tensors->vector_bits};
     std::int64_t layers = 0;
     for (const Segment& segment : graph.segments) {
         if (!segment.name.ends_with("layer")) continue;

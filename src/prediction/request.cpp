@@ -174,7 +174,7 @@ Run completed_sizes(Run run, const Workload& workload) {
     // A format that only the experts are published in means the checkpoint as it is published.
     if (run.weights && workload.native_experts && !workload.native_weights && *run.weights == *workload.native_experts) run.weights.reset();
     if (!run.weights && is_as_published(workload, run.precision)) run.expert_weights = workload.native_experts;
-    run.weights = run.weights.value_or(stored_weights(workload, run.precision));
+    run.weights = stored_by_tensor(run.weights.value_or(stored_weights(workload, run.precision)), workload);
     const bool scaled_cache = workload.native_cache && element_size(*workload.native_cache) < element_size(run.cache_precision());
     if (!run.kv_precision && scaled_cache) run.kv_precision = workload.native_cache;
     run.kv_precision = run.cache_precision();

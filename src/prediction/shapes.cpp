@@ -4,6 +4,7 @@
 
 #include "prediction/techniques.hpp"
 #include "roofcast/error.hpp"
+#include "workload/weight_mix.hpp"
 
 namespace roofcast {
 
@@ -27,6 +28,12 @@ bool unpacks_weights(Precision precision) {
 
 WeightFormat stored_weights(const Workload& workload, Precision precision) {
     return workload.native_weights && is_as_published(workload, precision) ? *workload.native_weights : native_weights(precision);
+}
+
+WeightFormat stored_by_tensor(WeightFormat format, const Workload& workload) {
+    const DecoderLlm* llm = language_model(workload);
+    if (format.mixed && llm != nullptr) format.tensors = mixed_tensors(format.label, *llm);
+    return format;
 }
 
 bool is_as_published(const Workload& workload, Precision precision) {

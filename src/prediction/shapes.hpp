@@ -32,6 +32,9 @@ bool is_as_published(const Workload& workload, Precision precision);
 /// How weights are stored when the user does not say: as the checkpoint is published when it is quantized and runs can take it so.
 WeightFormat stored_weights(const Workload& workload, Precision precision);
 
+/// `format`, of a mix with how `workload` is stored tensor by tensor.
+WeightFormat stored_by_tensor(WeightFormat format, const Workload& workload);
+
 /// What the model's file left open, and how its checkpoint is stored where a run takes that over.
 std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run);
 

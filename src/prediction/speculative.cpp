@@ -24,7 +24,7 @@ Run draft_request(const Workload& workload, const Run& request) {
     if (request.techniques.speculation->own_head) {
         draft.parallel.pipeline = 1;  // the last stage has it
     } else {
-        draft.weights = stored_weights(model, request.precision);
+        draft.weights = stored_by_tensor(stored_weights(model, request.precision), model);
     }
     draft.techniques.offload = 0;
     draft.techniques.speculation.reset();

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "units/weight_formats.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -17,32 +19,6 @@ std::string lower(std::string_view text) {
     std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
-
-/// Mean bits per weight of named quantizations: element bits plus scales and zero points per group.
-struct NamedFormat {
-    std::string_view label;
-    Precision precision;
-    double bits;
-    bool every_table = false;
-    bool block_scales = false;
-};
-constexpr NamedFormat named_formats[] = {
-    {"int4", Precision::int4, 4.25},       // group of 128, 16-bit scale and zero point packed: 4 + 32/128
-    {"gptq-int4", Precision::int4, 4.25},  // AutoGPTQ, group 128
-    {"awq-int4", Precision::int4, 4.25},   // AutoAWQ, group 128
-    {"awq", Precision::int4, 4.25},
-    {"gptq", Precision::int4, 4.25},
-    {"gptq-int8", Precision::int8, 8.25},           // AutoGPTQ, group 128
-    {"q4_0", Precision::int4, 4.5, true},           // llama.cpp: 32 weights share one fp16 scale
-    {"q4_k_m", Precision::int4, 4.85, true},        // llama.cpp: mixture of q4_k and q6_k, mean over Llama weights
-    {"q6_k", Precision::int8, 6.5625, true},        // llama.cpp: 256 weights in 210 bytes
-    {"q8_0", Precision::int8, 8.5, true},           // llama.cpp: 32 weights share one fp16 scale
-    {"mxfp4", Precision::fp4, 4.25},                // OCP MX: 32 weights share one 8-bit scale
-    {"nvfp4", Precision::fp4, 4.5},                 // 16 weights share one 8-bit scale
-    {"fp8_block", Precision::fp8, 8, false, true},  // 128 x 128 weights share one 32-bit scale: 0.002 bits, not counted
-    {"f16", Precision::fp16, 16},
-    {"f32", Precision::fp32, 32},
-};
 
 }  // namespace
 
@@ -102,10 +78,7 @@ std::optional<WeightFormat> parse_exl2(const std::string& text) {
 std::optional<WeightFormat> parse_weight_format(std::string_view text) {
     const std::string wanted = lower(text);
     if (auto exl2 = parse_exl2(wanted)) return exl2;
-    for (const auto& format : named_formats) {
-        if (wanted == format.label)
-            return WeightFormat{format.precision, format.bits, std::string(format.label), format.every_table, format.block_scales};
-    }
+    if (auto named = named_weight_format(wanted)) return named;
     const auto p = parse_precision(wanted);
     if (!p) return std::nullopt;
     WeightFormat format = native_weights(*p);
@@ -122,8 +95,8 @@ std::optional<Precision> multiplied_in(const WeightFormat& format) {
 std::vector<std::string> weight_format_names() {
     std::vector<std::string> names;
     for (const Precision p : all_precisions) names.emplace_back(name(p));
-    for (const auto& format : named_formats) {
-        if (std::find(names.begin(), names.end(), format.label) == names.end()) names.emplace_back(format.label);
+    for (std::string& format : named_weight_formats()) {
+        if (std::find(names.begin(), names.end(), format) == names.end()) names.push_back(std::move(format));
     }
     return names;
 }

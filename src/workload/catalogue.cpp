@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -52,20 +53,26 @@ HubNames hub_names(const std::filesystem::path& file) {
     return {stem.substr(bar + 2), stem.substr(0, bar) + "/" + stem.substr(bar + 2)};
 }
 
+bool has_file_ending(std::string_view name) {
+    constexpr std::string_view endings[] = {".toml", ".json", ".gguf", ".safetensors"};
+    const std::string lower = lower_case(name);
+    return std::any_of(std::begin(endings), std::end(endings), [&](std::string_view ending) { return lower.ends_with(ending); });
+}
+
 bool looks_like_file(std::string_view name) {
-    return name.ends_with(".toml") || name.ends_with(".json") || name.find('/') != std::string_view::npos;
+    return has_file_ending(name) || name.find('/') != std::string_view::npos;
 }
 
 /// Formats of models that roofcast does not read yet.
 void refuse_unread_format(std::string_view name) {
     constexpr std::pair<std::string_view, std::string_view> unread[] = {
-        {".onnx", "ONNX"}, {".gguf", "GGUF"}, {".safetensors", "safetensors"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
+        {".onnx", "ONNX"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
     for (const auto& [ending, format] : unread) {
         if (!lower_case(name).ends_with(ending)) continue;
         throw Error({.what = fmt::format("roofcast does not read {} files yet", format),
                      .key = "model",
                      .found = std::string(name),
-                     .expected = "an id from `roofcast model list`, a TOML file, or a Hugging Face config.json",
+                     .expected = "an id from `roofcast model list`, a TOML file, a Hugging Face config.json, a GGUF or a safetensors file",
                      .suggestion = "give the config.json of the same model, or its id"});
     }
 }
@@ -73,7 +80,7 @@ void refuse_unread_format(std::string_view name) {
 /// "organization/name", as Hugging Face names models.
 bool looks_like_hub_id(std::string_view name) {
     return std::count(name.begin(), name.end(), '/') == 1 && !name.starts_with('/') && !name.starts_with('.') && !name.ends_with('/') &&
-           !name.ends_with(".toml") && !name.ends_with(".json");
+           !has_file_ending(name);
 }
 
 Error unknown_model(const std::filesystem::path& models_folder, const std::vector<std::filesystem::path>& files, std::string_view wanted) {
@@ -87,7 +94,7 @@ Error unknown_model(const std::filesystem::path& models_folder, const std::vecto
     return Error({.what = "unknown model",
                   .key = "model",
                   .found = std::string(wanted),
-                  .expected = "an id or alias of models/, a TOML file, file.toml#id, or a Hugging Face config.json",
+                  .expected = "an id or alias of models/, a TOML file, file.toml#id, a Hugging Face config.json, a GGUF or a safetensors file",
                   .suggestion = std::move(suggestion)});
 }
 

@@ -85,7 +85,10 @@ void report_unread(const JsonReader& config, bool inferred, Workload& workload) 
 }  // namespace
 
 Workload load_hugging_face_config(const std::filesystem::path& file) {
-    const auto json = parse_json<nlohmann::json>(without_python_numbers(read_text_file(file)), file.string());
+    return read_hugging_face_config(parse_json<nlohmann::json>(without_python_numbers(read_text_file(file)), file.string()), file);
+}
+
+Workload read_hugging_face_config(const nlohmann::json& json, const std::filesystem::path& file) {
     const JsonReader config(json, file.string());
     std::string inferred;
     const hugging_face::ModelType type = hugging_face::model_type(config, inferred);

@@ -7,8 +7,10 @@
 #include "io/toml_reader.hpp"
 #include "workload/catalogue.hpp"
 #include "workload/convnet.hpp"
+#include "workload/gguf.hpp"
 #include "workload/hugging_face.hpp"
 #include "workload/readers.hpp"
+#include "workload/safetensors.hpp"
 
 namespace roofcast {
 
@@ -187,9 +189,22 @@ bool is_checkpoint(const std::filesystem::path& folder) {
     return std::filesystem::is_regular_file(folder / "config.json", ec);
 }
 
+namespace {
+
+/// A model in a format in which others publish theirs; nullopt: TOML.
+std::optional<Workload> load_published(const std::filesystem::path& file) {
+    if (is_checkpoint(file)) return load_checkpoint(file);
+    const std::string ending = lower_case(file.extension().string());
+    if (ending == ".json") return load_hugging_face_config(file);
+    if (ending == ".gguf") return load_gguf(file);
+    if (ending == ".safetensors") return load_checkpoint(file);
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Workload> load_workloads(const std::filesystem::path& file) {
-    if (is_checkpoint(file)) return {load_hugging_face_config(file / "config.json")};
-    if (file.extension() == ".json") return {load_hugging_face_config(file)};
+    if (auto published = load_published(file)) return {*std::move(published)};
     const toml::table root = parse_toml_file(file);
     std::vector<Workload> workloads;
     for (const Entry& entry : entries_of(root, file.string())) workloads.push_back(read_entry(entry, file.string()));
@@ -197,8 +212,7 @@ std::vector<Workload> load_workloads(const std::filesystem::path& file) {
 }
 
 Workload load_workload(const std::filesystem::path& file, std::string_view id) {
-    if (is_checkpoint(file)) return load_hugging_face_config(file / "config.json");
-    if (file.extension() == ".json") return load_hugging_face_config(file);
+    if (auto published = load_published(file)) return *std::move(published);
     const toml::table root = parse_toml_file(file);
     const auto entries = entries_of(root, file.string());
     if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string());
