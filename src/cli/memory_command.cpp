@@ -51,7 +51,8 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     std::vector<WeightFormat> formats;
     for (const char* format : {"fp8", "int8", "int4"}) formats.push_back(*parse_weight_format(format));
     const auto& native = workload.native_weights;
-    if (native && std::find(formats.begin(), formats.end(), *native) == formats.end()) formats.push_back(*native);
+    const bool as_computed = native && native->precision == precision && !native->every_table;  // but for its experts
+    if (native && !as_computed && std::find(formats.begin(), formats.end(), *native) == formats.end()) formats.push_back(*native);
     for (WeightFormat& format : formats) rows.push_back({std::move(format), precision});
     if (workload.native_experts) {
         Storage published{native ? *native : computed_in(precision).weights, precision, workload.native_experts};

@@ -34,8 +34,7 @@ Numerics decoder_numerics(const Run& run, const Lowering& lowering) {
     if (!run.weights || !run.weights->tensors) return n;
     n.by_tensor = true;
     for (std::size_t role = 0; role < tensor_role_count; ++role) {
-        const bool apart = role == index(TensorRole::experts) && run.expert_weights;
-        if (const RoleFormat& stored = run.weights->tensors->roles[role]; stored.bits > 0 && !apart) n.roles[role] = stored;
+        if (const RoleFormat& stored = run.weights->tensors->roles[role]; stored.bits > 0) n.roles[role] = stored;
     }
     return n;
 }

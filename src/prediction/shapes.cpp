@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "prediction/techniques.hpp"
+#include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
 #include "workload/weight_mix.hpp"
 
@@ -40,8 +43,40 @@ bool is_as_published(const Workload& workload, Precision precision) {
     return unpacks_weights(precision) || (workload.native_weights && workload.native_weights->precision == precision);
 }
 
+namespace {
+
+/// A note where the tensors of the model's file are not those of its architecture.
+void add_totals_note(std::vector<std::string>& notes, const Workload& workload) {
+    const auto* llm = std::get_if<DecoderLlm>(&workload.architecture);
+    if (!workload.totals || llm == nullptr) return;
+    constexpr double most_apart = 0.01;
+    const DecoderParameters own = decoder_parameters(*llm);
+    const auto far = [](double found, double expected) { return std::abs(found / expected - 1) > most_apart; };
+    const double held = workload.totals->parameters;
+    if (held > 0) {
+        if (far(held, own.all) && far(held, own.all + own.prediction))
+            notes.push_back(fmt::format("the file has {:.4g} billion parameters, and the network that it describes {:.4g}: times are those of the latter",
+                                        held / 1e9, own.all / 1e9));
+        return;
+    }
+    Run published{.precision = workload.default_precision};
+    published.weights = stored_weights(workload, published.precision);
+    if (is_as_published(workload, published.precision)) published.expert_weights = workload.native_experts;
+    const Bytes own_bytes = weight_size(prefill_graph(*llm, published, Lowering{}, 1));
+    const Bytes ahead = own.prediction / own.all * own_bytes;
+    const double file_gb = workload.totals->bytes.in(gb);
+    if (far(file_gb, own_bytes.in(gb)) && far(file_gb, (own_bytes + ahead).in(gb)))
+        notes.push_back(fmt::format("the index says {:.4g} GB, and the network in config.json has {:.4g} GB of weights", file_gb, own_bytes.in(gb)));
+}
+
+}  // namespace
+
 std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run) {
     std::vector<std::string> notes = workload.notes;
+    add_totals_note(notes, workload);
+    if (run.weights && run.weights->tensors && workload.totals && workload.native_weights && *run.weights == *workload.native_weights)
+        notes.push_back(fmt::format("weights are stored as in {}: {}, {:.4g} bits a weight, {:.4g} GB", workload.file, name(*run.weights),
+                                    8 * workload.totals->bytes.in(byte) / workload.totals->parameters, workload.totals->bytes.in(gb)));
     if (run.expert_weights)
         notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as in the published checkpoint",
                                     name(*run.expert_weights), run.expert_weights->bits));

@@ -13,5 +13,6 @@ int net(const std::uint8_t* data, std::size_t size);
 int files(const std::uint8_t* data, std::size_t size);
 int options(const std::uint8_t* data, std::size_t size);
 int scheduler(const std::uint8_t* data, std::size_t size);
+int weights(const std::uint8_t* data, std::size_t size);
 
 }  // namespace roofcast::fuzz
