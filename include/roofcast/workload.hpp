@@ -218,7 +218,8 @@ Workload load_workload(const std::filesystem::path& file, std::string_view id = 
 /// All workloads of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
 std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder);
 
-/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json", "file.gguf"). Throws Error with the nearest names when unknown.
+/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json", "file.gguf"). Throws Error with the nearest names when
+/// unknown.
 Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file);
 
 }  // namespace roofcast

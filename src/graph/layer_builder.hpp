@@ -28,7 +28,7 @@ struct Numerics {
     bool expert_block_scales = false;
     /// How weights are stored, by what they are for. Weight-only quantizers leave embeddings, head and router alone, llama.cpp does not.
     std::array<RoleFormat, tensor_role_count> roles{};
-    bool by_tensor = false;  ///< `roles` say how each is stored, not one format for all
+    bool by_tensor = false;      ///< `roles` say how each is stored, not one format for all
     bool framework = false;      ///< kernels over strided or broadcast operands compute each address
     bool adds_in_norms = false;  ///< of `Lowering`
     bool reduces_in_norms = false;

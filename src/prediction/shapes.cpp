@@ -55,8 +55,9 @@ void add_totals_note(std::vector<std::string>& notes, const Workload& workload) 
     const double held = workload.totals->parameters;
     if (held > 0) {
         if (far(held, own.all) && far(held, own.all + own.prediction))
-            notes.push_back(fmt::format("the file has {:.4g} billion parameters, and the network that it describes {:.4g}: times are those of the latter",
-                                        held / 1e9, own.all / 1e9));
+            notes.push_back(fmt::format(
+                "the file has {:.4g} billion parameters, and the network that it describes {:.4g}: times are those of the latter",
+                held / 1e9, own.all / 1e9));
         return;
     }
     Run published{.precision = workload.default_precision};
@@ -66,7 +67,8 @@ void add_totals_note(std::vector<std::string>& notes, const Workload& workload) 
     const Bytes ahead = own.prediction / own.all * own_bytes;
     const double file_gb = workload.totals->bytes.in(gb);
     if (far(file_gb, own_bytes.in(gb)) && far(file_gb, (own_bytes + ahead).in(gb)))
-        notes.push_back(fmt::format("the index says {:.4g} GB, and the network in config.json has {:.4g} GB of weights", file_gb, own_bytes.in(gb)));
+        notes.push_back(
+            fmt::format("the index says {:.4g} GB, and the network in config.json has {:.4g} GB of weights", file_gb, own_bytes.in(gb)));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace roofcast {
 
 /// The format of one tensor.
 struct StoredFormat {
-    WeightFormat format;  ///< its label is the name
+    WeightFormat format;                              ///< its label is the name
     std::int64_t block_weights = 1, block_bytes = 0;  ///< 0 bytes: not a format of files
     std::optional<std::int64_t> ggml_type{};          ///< its number in GGUF files
     std::optional<std::size_t> short_rows{};          ///< format of rows that are not whole blocks; absent: in 16 bits
@@ -25,11 +25,11 @@ enum class MixTensor { attn_q, attn_k, attn_v, attn_output, ffn_up, ffn_down, ex
 
 enum class MixLayers {
     all,
-    first,            ///< a number of layers
+    first,  ///< a number of layers
     first_eighth,
     first_sixteenth,
-    middle,           ///< all but the first and the last eighth
-    more_bits         ///< the first and the last eighth, and every third one between
+    middle,    ///< all but the first and the last eighth
+    more_bits  ///< the first and the last eighth, and every third one between
 };
 
 /// Tensors that a mix stores in another format than most.
@@ -37,18 +37,18 @@ struct MixRule {
     std::vector<MixTensor> tensors;
     std::size_t format = 0;  ///< in `WeightTables::formats`
     MixLayers layers = MixLayers::all;
-    std::int64_t first = 0;          ///< with `MixLayers::first`
-    std::int64_t experts = 0;        ///< in models of just so many; 0: any
+    std::int64_t first = 0;                           ///< with `MixLayers::first`
+    std::int64_t experts = 0;                         ///< in models of just so many; 0: any
     std::int64_t least_experts = 0, least_group = 0;  ///< in models of so many, and of so many query heads a key, or more
-    std::int64_t model_layers = 0;   ///< in models of just so many; 0: any
+    std::int64_t model_layers = 0;                    ///< in models of just so many; 0: any
 };
 
 /// What a quantizer makes of a model under one name. The first rule that applies to a tensor counts.
 struct WeightMix {
     std::string name;
     std::vector<std::string> aliases;
-    std::size_t format = 0;   ///< of tensors without a rule
-    double mean_bits = 0;     ///< of a model that is not looked at tensor by tensor
+    std::size_t format = 0;      ///< of tensors without a rule
+    double mean_bits = 0;        ///< of a model that is not looked at tensor by tensor
     std::int64_t file_type = 0;  ///< `general.file_type` of GGUF files
     std::vector<MixRule> rules;
 };

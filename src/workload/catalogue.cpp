@@ -65,8 +65,7 @@ bool looks_like_file(std::string_view name) {
 
 /// Formats of models that roofcast does not read yet.
 void refuse_unread_format(std::string_view name) {
-    constexpr std::pair<std::string_view, std::string_view> unread[] = {
-        {".onnx", "ONNX"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
+    constexpr std::pair<std::string_view, std::string_view> unread[] = {{".onnx", "ONNX"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
     for (const auto& [ending, format] : unread) {
         if (!lower_case(name).ends_with(ending)) continue;
         throw Error({.what = fmt::format("roofcast does not read {} files yet", format),
@@ -91,11 +90,12 @@ Error unknown_model(const std::filesystem::path& models_folder, const std::vecto
     for (const auto& file : hub_files(models_folder)) known.push_back(hub_names(file).id);
     std::string suggestion = did_you_mean(wanted, known);
     if (suggestion.empty()) suggestion = "see `roofcast model list`";
-    return Error({.what = "unknown model",
-                  .key = "model",
-                  .found = std::string(wanted),
-                  .expected = "an id or alias of models/, a TOML file, file.toml#id, a Hugging Face config.json, a GGUF or a safetensors file",
-                  .suggestion = std::move(suggestion)});
+    return Error(
+        {.what = "unknown model",
+         .key = "model",
+         .found = std::string(wanted),
+         .expected = "an id or alias of models/, a TOML file, file.toml#id, a Hugging Face config.json, a GGUF or a safetensors file",
+         .suggestion = std::move(suggestion)});
 }
 
 Error unknown_hub_id(std::string_view wanted) {

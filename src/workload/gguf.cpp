@@ -52,10 +52,10 @@ std::optional<TensorRole> role_of_matrix(std::string_view name) {
     for (const char* of_experts : {"ffn_gate.", "ffn_up.", "ffn_down."}) {  // one tensor an expert, in files of early 2024
         if (name.starts_with(of_experts)) return TensorRole::experts;
     }
-    constexpr std::string_view attention[] = {"attn_q",         "attn_k",    "attn_v",   "attn_qkv", "attn_q_a", "attn_q_b",
-                                              "attn_kv_a_mqa", "attn_kv_b", "attn_k_b", "attn_v_b"};
+    constexpr std::string_view attention[] = {"attn_q",   "attn_k",        "attn_v",    "attn_qkv", "attn_q_a",
+                                              "attn_q_b", "attn_kv_a_mqa", "attn_kv_b", "attn_k_b", "attn_v_b"};
     return std::find(std::begin(attention), std::end(attention), name) == std::end(attention) ? std::nullopt
-                                                                                                : std::optional(TensorRole::attention);
+                                                                                              : std::optional(TensorRole::attention);
 }
 
 std::optional<TensorRole> role_of(const GgufTensor& tensor) {
@@ -122,6 +122,7 @@ std::string plain_stem(const std::filesystem::path& file) {
 Workload load_gguf(const std::filesystem::path& file) {
     const GgufFile gguf = read_gguf(file);
     Workload workload = read_hugging_face_config(gguf_config(gguf), file);
+    workload.notes.clear();  // of keys that this configuration has for other types
     const GgufCensus census = census_of(gguf);
     workload.id = lower_case(printable(plain_stem(file)));
     const auto name = gguf.values.find("general.name");

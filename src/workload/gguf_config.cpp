@@ -40,6 +40,7 @@ void llama_keys(const GgufKeys& keys, json& config) {
     if (keys.count_or_zero("expert_count") == 0) return;
     config["model_type"] = "mixtral";  // whose experts have the width of its MLP
     add_experts(keys, config, "num_local_experts");
+    if (config.contains("moe_intermediate_size")) config["intermediate_size"] = config["moe_intermediate_size"];
 }
 
 void llama4_keys(const GgufKeys& keys, json& config) {
@@ -52,15 +53,13 @@ void llama4_keys(const GgufKeys& keys, json& config) {
 
 void qwen_moe_keys(const GgufKeys& keys, json& config) {
     add_experts(keys, config, "num_experts");
-    config["shared_expert_intermediate_size"] =
-        key_or_length(keys, "expert_shared_feed_forward_length", "ffn_up_shexp.weight", 1);
+    config["shared_expert_intermediate_size"] = key_or_length(keys, "expert_shared_feed_forward_length", "ffn_up_shexp.weight", 1);
 }
 
 void gemma_window_keys(const GgufKeys& keys, json& config) {
     config["sliding_window"] = keys.count_or_zero("attention.sliding_window");
     const json* factor = keys.find("rope.scaling.factor");
-    if (factor != nullptr && factor->is_number())
-        config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", factor->get<double>()}};
+    if (factor != nullptr && factor->is_number()) config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", factor->get<double>()}};
 }
 
 void window_keys(const GgufKeys& keys, json& config) {
@@ -91,7 +90,8 @@ void gpt2_keys(const GgufKeys&, json& config) {
 void deepseek2_keys(const GgufKeys& keys, json& config) {
     add_deepseek_experts(keys, config);
     const std::int64_t rope = keys.count("rope.dimension_count"), by_head = keys.count_or_zero("attention.key_length_mla");
-    const std::int64_t key = by_head > 0 ? by_head : keys.count("attention.key_length"), value = keys.count_or_zero("attention.value_length_mla");
+    const std::int64_t key = by_head > 0 ? by_head : keys.count("attention.key_length"),
+                       value = keys.count_or_zero("attention.value_length_mla");
     if (key <= rope) throw keys.error("attention.key_length", "not above rope.dimension_count", std::to_string(key));
     config["num_key_value_heads"] = config["num_attention_heads"];  // absorbed heads share one
     config["kv_lora_rank"] = keys.count("attention.kv_lora_rank");
@@ -268,7 +268,8 @@ void apply_gguf_tensors(const GgufFile& gguf, DecoderLlm& model) {
     model.mlp_bias = keys.length("ffn_up.bias", 0) > 0;
     const GgufTensor* norm = gguf.tensor("blk.0.attn_q_norm.weight");
     model.qk_norm = norm != nullptr && norm->dims.size() == 1 && norm->dims[0] == model.head_dim;
-    if (norm != nullptr && !model.qk_norm && norm->dims[0] == model.heads * model.head_dim && model.sliding_window == 0) norm_all_heads(model);
+    if (norm != nullptr && !model.qk_norm && norm->dims[0] == model.heads * model.head_dim && model.sliding_window == 0)
+        norm_all_heads(model);
 }
 
 }  // namespace roofcast

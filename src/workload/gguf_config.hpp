@@ -10,12 +10,12 @@
 
 namespace roofcast {
 
-/// The configuration that the file's architecture has on Hugging Face. Throws Error naming the architectures that are known, or the key that
-/// is missing.
+/// The configuration that the file's architecture has on Hugging Face. Throws Error naming the architectures that are known, or the key
+/// that is missing.
 nlohmann::json gguf_config(const GgufFile& gguf);
 
-/// What the file's tensors say of its decoder: biases, norms of queries and keys, a shared embedding, and what its architecture has else than
-/// the configuration's type.
+/// What the file's tensors say of its decoder: biases, norms of queries and keys, a shared embedding, and what its architecture has else
+/// than the configuration's type.
 void apply_gguf_tensors(const GgufFile& gguf, DecoderLlm& model);
 
 /// Layers that the network computes: of the file's blocks, those for multi-token prediction are left out.

@@ -124,7 +124,8 @@ GgufTensor read_tensor_info(GgufStream& in) {
         if (tensor.dims.back() < 1 || tensor.dims.back() > longest_row)
             throw in.error("dimension out of range", std::to_string(tensor.dims.back()), "1 to 2^40");
     }
-    if (tensor.weights() > most_weights) throw in.error("the tensor is larger than any model", fmt::format("{:.3g} weights", tensor.weights()));
+    if (tensor.weights() > most_weights)
+        throw in.error("the tensor is larger than any model", fmt::format("{:.3g} weights", tensor.weights()));
     const auto type = in.number<std::uint32_t>();
     tensor.format = weight_tables().of_ggml_type(type);
     if (tensor.format == nullptr)

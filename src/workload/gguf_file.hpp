@@ -32,8 +32,9 @@ struct GgufFile {
     [[nodiscard]] const GgufTensor* tensor(std::string_view name) const;
 };
 
-/// Reads the header of `file`, version 2 or 3 in little-endian order, and of the other parts where it is the first of several. Reads no data,
-/// and keeps at most 64 MiB. Throws Error when it is not GGUF, ends too early, has an unknown tensor type, or counts beyond any model.
+/// Reads the header of `file`, version 2 or 3 in little-endian order, and of the other parts where it is the first of several. Reads no
+/// data, and keeps at most 64 MiB. Throws Error when it is not GGUF, ends too early, has an unknown tensor type, or counts beyond any
+/// model.
 GgufFile read_gguf(const std::filesystem::path& file);
 
 }  // namespace roofcast

@@ -28,7 +28,8 @@ public:
     }
 
     [[nodiscard]] Error error(std::string what, std::string found = {}, std::string expected = {}) const {
-        return Error({.what = std::move(what), .file = file_, .key = printable(key_), .found = std::move(found), .expected = std::move(expected)});
+        return Error(
+            {.what = std::move(what), .file = file_, .key = printable(key_), .found = std::move(found), .expected = std::move(expected)});
     }
     [[nodiscard]] std::uint64_t left() const { return left_; }
     /// What errors from now on are about.

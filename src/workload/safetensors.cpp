@@ -33,8 +33,8 @@ double weights_of_element(const SafeTensor& tensor, const Workload& workload) {
 }
 
 struct CheckpointCensus {
-    TensorCensus decoder;                ///< without towers and modules for tokens ahead
-    double parameters = 0;               ///< of all tensors
+    TensorCensus decoder;   ///< without towers and modules for tokens ahead
+    double parameters = 0;  ///< of all tensors
     Bytes bytes{};
     std::map<std::string, Bytes> types;  ///< of matrices of layers
     bool block_scales = false;
@@ -56,7 +56,8 @@ struct CheckpointCensus {
 
 /// What the tensors look like, where config.json does not say it.
 WeightFormat format_of_types(const CheckpointCensus& census) {
-    const auto most = std::max_element(census.types.begin(), census.types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(census.types.begin(), census.types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::string& type = most->first;
     constexpr double mxfp4_bits = 4.25, between = 0.1;
     const auto named = [](const char* name) { return parse_weight_format(name).value(); };
@@ -79,10 +80,11 @@ void apply_tensors(const CheckpointCensus& census, Workload& workload) {
     const double expected = said ? said->bits : computed;
     constexpr double most_apart = 0.1;
     if (stored > 0 && std::abs(stored / expected - 1) > most_apart)
-        workload.notes.push_back(fmt::format("config.json says {:.4g} bits a weight, and the files have {:.4g}{}", expected, stored,
-                                             stored < narrow_bits || said ? "; the files count" : "; weights are loaded as config.json says"));
-    const bool quantized = std::any_of(formats.roles.begin(), formats.roles.end(),
-                                       [](const RoleFormat& f) { return f.bits > 0 && f.bits < narrow_bits; });
+        workload.notes.push_back(
+            fmt::format("config.json says {:.4g} bits a weight, and the files have {:.4g}{}", expected, stored,
+                        stored < narrow_bits || said ? "; the files count" : "; weights are loaded as config.json says"));
+    const bool quantized =
+        std::any_of(formats.roles.begin(), formats.roles.end(), [](const RoleFormat& f) { return f.bits > 0 && f.bits < narrow_bits; });
     if (!quantized || census.types.empty()) return;
     if (!workload.native_weights && !workload.native_experts) workload.native_weights = format_of_types(census);
     if (!workload.native_weights) {
@@ -112,7 +114,8 @@ bool is_there(const std::filesystem::path& file) {
 Workload load_checkpoint(const std::filesystem::path& path) {
     std::error_code ec;
     const std::filesystem::path folder = std::filesystem::is_directory(path, ec) ? path : path.parent_path();
-    if (folder != path && !is_there(path)) throw Error({.what = "the file does not exist", .file = path.string(), .suggestion = "check the path"});
+    if (folder != path && !is_there(path))
+        throw Error({.what = "the file does not exist", .file = path.string(), .suggestion = "check the path"});
     if (!is_there(folder / "config.json"))
         throw Error({.what = "the file's tensors are known, but not what computes with them",
                      .file = path.string(),
@@ -136,7 +139,8 @@ Workload load_checkpoint(const std::filesystem::path& path) {
         return workload;
     }
     if (!files.empty())
-        workload.notes.push_back(fmt::format("{} of {} safetensors files are there: formats are those of config.json", files.size(), parts.files.size()));
+        workload.notes.push_back(
+            fmt::format("{} of {} safetensors files are there: formats are those of config.json", files.size(), parts.files.size()));
     if (parts.total > Bytes{}) workload.totals = FileTotals{0, parts.total};
     return workload;
 }

@@ -26,16 +26,18 @@ constexpr std::uint64_t longest_header = std::uint64_t{32} << 20;
 constexpr double most_bytes = 0x1p56;
 constexpr std::size_t most_lengths = 8;
 
-Error tensor_error(const std::string& file, const std::string& tensor, std::string what, std::string found = {}, std::string expected = {}) {
-    return Error({.what = std::move(what), .file = file, .key = printable(tensor), .found = std::move(found), .expected = std::move(expected)});
+Error tensor_error(const std::string& file, const std::string& tensor, std::string what, std::string found = {},
+                   std::string expected = {}) {
+    return Error(
+        {.what = std::move(what), .file = file, .key = printable(tensor), .found = std::move(found), .expected = std::move(expected)});
 }
 
 /// Bits of an element; nullopt: a type that this program does not know.
 std::optional<double> bits_of_type(std::string_view type) {
     constexpr std::pair<std::string_view, double> types[] = {
-        {"F64", 64},    {"I64", 64},     {"U64", 64},     {"F32", 32},    {"I32", 32},    {"U32", 32},    {"F16", 16},
-        {"BF16", 16},   {"I16", 16},     {"U16", 16},     {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"I8", 8},
-        {"U8", 8},      {"BOOL", 8},     {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4}};
+        {"F64", 64},  {"I64", 64}, {"U64", 64},        {"F32", 32},        {"I32", 32},    {"U32", 32},    {"F16", 16},
+        {"BF16", 16}, {"I16", 16}, {"U16", 16},        {"F8_E4M3", 8},     {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"I8", 8},
+        {"U8", 8},    {"BOOL", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4}};
     for (const auto& [name, bits] : types) {
         if (type == name) return bits;
     }
@@ -46,8 +48,8 @@ std::optional<double> bits_of_type(std::string_view type) {
 std::int64_t whole_of(const std::string& file, const std::string& tensor, const json& value) {
     constexpr std::int64_t largest = std::int64_t{1} << 53;
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > largest)
-        throw tensor_error(file, tensor, "shapes and offsets are whole numbers", printable(value.dump(-1, ' ', true, json::error_handler_t::replace)),
-                           "0 to 2^53");
+        throw tensor_error(file, tensor, "shapes and offsets are whole numbers",
+                           printable(value.dump(-1, ' ', true, json::error_handler_t::replace)), "0 to 2^53");
     return value.get<std::int64_t>();
 }
 
@@ -68,7 +70,9 @@ SafeTensor read_entry(const std::string& file, const std::string& name, const js
     if (begin > end) throw tensor_error(file, name, "its data ends before it begins", fmt::format("{} to {}", begin, end));
     tensor.bytes = static_cast<double>(end - begin) * byte;
     const auto bits = bits_of_type(tensor.type);
-    if (!bits) throw tensor_error(file, name, "unknown type of tensor", printable(tensor.type), "F32, F16, BF16, F8_E4M3, I8, U8 or another of the format");
+    if (!bits)
+        throw tensor_error(file, name, "unknown type of tensor", printable(tensor.type),
+                           "F32, F16, BF16, F8_E4M3, I8, U8 or another of the format");
     const double expected = tensor.elements() * *bits / 8;
     if (expected > most_bytes || expected != tensor.bytes.in(byte))
         throw tensor_error(file, name, "its bytes are not those of its shape and type", fmt::format("{:.0f}", tensor.bytes.in(byte)),
@@ -79,7 +83,8 @@ SafeTensor read_entry(const std::string& file, const std::string& name, const js
 std::string read_header(const std::filesystem::path& file) {
     const std::string name = file.string();
     std::error_code ec;
-    if (!std::filesystem::is_regular_file(file, ec)) throw Error({.what = "the file does not exist", .file = name, .suggestion = "check the path"});
+    if (!std::filesystem::is_regular_file(file, ec))
+        throw Error({.what = "the file does not exist", .file = name, .suggestion = "check the path"});
     const std::uintmax_t size = std::filesystem::file_size(file, ec);
     std::ifstream in(file, std::ios::binary);
     std::uint64_t length = 0;
@@ -121,7 +126,11 @@ SafetensorsIndex read_safetensors_index(const std::filesystem::path& file) {
     const json index = parse_json<json>(read_text_file(file), file.string());
     const auto map = index.is_object() ? index.find("weight_map") : index.end();
     if (!index.is_object() || map == index.end() || !map->is_object())
-        throw Error({.what = "not an index of safetensors files", .file = file.string(), .key = "weight_map", .found = {}, .expected = "an object"});
+        throw Error({.what = "not an index of safetensors files",
+                     .file = file.string(),
+                     .key = "weight_map",
+                     .found = {},
+                     .expected = "an object"});
     std::set<std::string> files;
     for (const auto& [tensor, name] : map->items()) {
         const std::string part = name.is_string() ? name.get<std::string>() : std::string();

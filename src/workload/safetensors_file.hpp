@@ -19,8 +19,8 @@ struct SafeTensor {
     [[nodiscard]] double elements() const;
 };
 
-/// Reads the header of `file`, of at most 32 MiB. Throws Error when it is no safetensors file, ends too early, or says of a tensor what cannot
-/// be.
+/// Reads the header of `file`, of at most 32 MiB. Throws Error when it is no safetensors file, ends too early, or says of a tensor what
+/// cannot be.
 std::vector<SafeTensor> read_safetensors(const std::filesystem::path& file);
 
 /// What model.safetensors.index.json says.

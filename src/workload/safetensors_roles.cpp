@@ -45,7 +45,8 @@ std::optional<TensorRole> role_of_module(std::string_view module, bool in_layer)
     if (has_any(module, {"shared_expert"})) return role_in_mlp(module, TensorRole::shared_up, TensorRole::shared_down);
     if (has_any(module, {".experts"})) return TensorRole::experts;
     if (has_any(module, {"attn.", "attention.", ".mixer."}))
-        return ends_with_any(module, {"o_proj", "out_proj", ".dense", "c_proj", ".wo"}) ? TensorRole::attention_output : TensorRole::attention;
+        return ends_with_any(module, {"o_proj", "out_proj", ".dense", "c_proj", ".wo"}) ? TensorRole::attention_output
+                                                                                        : TensorRole::attention;
     if (has_any(module, {".mlp.", ".feed_forward.", ".ffn.", ".fc1", ".fc2", "block_sparse_moe"}))
         return role_in_mlp(module, TensorRole::mlp_up, TensorRole::mlp_down);
     return std::nullopt;

@@ -12,10 +12,10 @@ namespace roofcast {
 /// What a name says after it is taken apart.
 struct CheckpointName {
     std::optional<TensorRole> role{};
-    std::int64_t layer = -1;  ///< -1: of none
-    bool decoder = true;      ///< of the language model, not of an image tower, or of modules that predict several tokens ahead
-    bool scale = false;       ///< scales or zero points of a quantized tensor of this role, no weights
-    bool group_scale = false; ///< with `scale`: as many as the weights have groups
+    std::int64_t layer = -1;   ///< -1: of none
+    bool decoder = true;       ///< of the language model, not of an image tower, or of modules that predict several tokens ahead
+    bool scale = false;        ///< scales or zero points of a quantized tensor of this role, no weights
+    bool group_scale = false;  ///< with `scale`: as many as the weights have groups
 };
 
 CheckpointName checkpoint_name(std::string_view tensor);

@@ -84,7 +84,8 @@ private:
 
     [[nodiscard]] const StoredFormat& chosen(MixTensor tensor, std::int64_t layer, bool of_experts) const {
         for (const MixRule& rule : mix_.rules) {
-            if (applies(rule, tensor, layer) || (of_experts && applies(rule, MixTensor::experts, layer))) return tables_.formats[rule.format];
+            if (applies(rule, tensor, layer) || (of_experts && applies(rule, MixTensor::experts, layer)))
+                return tables_.formats[rule.format];
         }
         return tables_.formats[mix_.format];
     }

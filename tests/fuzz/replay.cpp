@@ -34,8 +34,7 @@ struct Target {
 };
 constexpr std::array targets{
     Target{"csv", fuzz::csv},         Target{"files", fuzz::files},         Target{"json", fuzz::json}, Target{"net", fuzz::net},
-    Target{"options", fuzz::options}, Target{"scheduler", fuzz::scheduler}, Target{"toml", fuzz::toml},
-    Target{"weights", fuzz::weights},
+    Target{"options", fuzz::options}, Target{"scheduler", fuzz::scheduler}, Target{"toml", fuzz::toml}, Target{"weights", fuzz::weights},
 };
 
 /// Of the input at hand: a signal handler reaches nothing else.

@@ -114,7 +114,8 @@ inline GgufBytes gguf_keys(const GgufSizes& s) {
 }
 
 /// Tensors that all Llama-like files have; `type` says how a matrix of a layer is stored, by its name less the layer.
-inline void add_attention_tensors(GgufBytes& file, const GgufSizes& s, const std::function<std::uint32_t(const std::string&, std::uint32_t)>& type) {
+inline void add_attention_tensors(GgufBytes& file, const GgufSizes& s,
+                                  const std::function<std::uint32_t(const std::string&, std::uint32_t)>& type) {
     const std::int64_t hidden = s.hidden, queries = std::int64_t(s.heads) * s.head_dim, keys = std::int64_t(s.kv_heads) * s.head_dim;
     file.tensor("token_embd.weight", {hidden, s.vocabulary}, type("token_embd", 0));
     if (!s.tied) file.tensor("output.weight", {hidden, s.vocabulary}, type("output", 0));
@@ -130,7 +131,8 @@ inline void add_attention_tensors(GgufBytes& file, const GgufSizes& s, const std
     }
 }
 
-inline void add_mlp_tensors(GgufBytes& file, const GgufSizes& s, const std::function<std::uint32_t(const std::string&, std::uint32_t)>& type) {
+inline void add_mlp_tensors(GgufBytes& file, const GgufSizes& s,
+                            const std::function<std::uint32_t(const std::string&, std::uint32_t)>& type) {
     for (std::uint32_t i = 0; i < s.layers; ++i) {
         const std::string layer = "blk." + std::to_string(i) + ".";
         file.tensor(layer + "ffn_gate.weight", {s.hidden, s.feed_forward}, type("ffn_gate", i));
@@ -147,8 +149,14 @@ inline std::uint32_t llama_q4_k_m(const std::string& tensor, std::uint32_t layer
 }
 
 inline std::string llama_8b_q4_k_m() {
-    const GgufSizes sizes{.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .feed_forward = 14336,
-                          .vocabulary = 128256, .context = 131072};
+    const GgufSizes sizes{.layers = 32,
+                          .hidden = 4096,
+                          .heads = 32,
+                          .kv_heads = 8,
+                          .head_dim = 128,
+                          .feed_forward = 14336,
+                          .vocabulary = 128256,
+                          .context = 131072};
     GgufBytes file = gguf_keys(sizes);
     file.text("general.name", "Meta Llama 3.1 8B Instruct").number("general.file_type", 15);
     file.texts("tokenizer.ggml.tokens", {"a", "b", "c"}).numbers("tokenizer.ggml.token_type", {1, 1, 3});

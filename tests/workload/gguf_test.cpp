@@ -1,3 +1,5 @@
+#include "workload/gguf.hpp"
+
 #include <doctest/doctest.h>
 
 #include "roofcast/decoder_figures.hpp"
@@ -6,7 +8,7 @@
 #include "support/gguf_bytes.hpp"
 #include "support/paths.hpp"
 #include "units/weight_formats.hpp"
-#include "workload/gguf.hpp"
+#include "workload/gguf_config.hpp"
 
 using namespace roofcast;
 using namespace roofcast::test;
@@ -82,9 +84,10 @@ TEST_CASE("biases, norms of queries and a shared embedding are read from a GGUF 
 }
 
 TEST_CASE("every architecture that is known loads from tensors of Llama or says what is missing") {
-    for (const char* name : {"llama", "mistral3", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi2", "phi3", "falcon", "gptneox", "stablelm",
-                             "starcoder2", "command-r", "cohere2", "granite", "olmo2", "internlm2", "baichuan", "minicpm", "exaone", "smollm3",
-                             "glm4", "gpt2", "gptj", "seed_oss", "ernie4_5", "hunyuan-dense", "nemotron"}) {
+    for (const char* name :
+         {"llama",   "mistral3", "qwen2",      "qwen3",     "gemma",   "gemma2",   "gemma3",   "phi2",          "phi3",     "falcon",
+          "gptneox", "stablelm", "starcoder2", "command-r", "cohere2", "granite",  "olmo2",    "internlm2",     "baichuan", "minicpm",
+          "exaone",  "smollm3",  "glm4",       "gpt2",      "gptj",    "seed_oss", "ernie4_5", "hunyuan-dense", "nemotron"}) {
         CAPTURE(std::string(name));
         GgufBytes file = small(name);
         file.number(std::string(name) + ".attention.sliding_window", 1024);
@@ -235,4 +238,17 @@ TEST_CASE("blocks that predict several tokens ahead are in a GGUF file, but not 
     CHECK(decoder_of(workload).layers == 2);
     REQUIRE(workload.notes.size() == 1);
     CHECK(says(workload.notes[0], "not loaded"));
+}
+
+TEST_CASE("the GGUF example of the guide is the file of these tests, and the reference names all architectures") {
+    const Workload example = load_workload(source_dir() / "docs/examples/Llama-3.1-8B-Q4_K_M.gguf");
+    const TemporaryFile file("Llama-3.1-8B-Q4_K_M.gguf", llama_8b_q4_k_m());
+    const Workload own = load_workload(file.path());
+    CHECK(example.totals->bytes == own.totals->bytes);
+    CHECK(*example.native_weights == *own.native_weights);
+    const std::string reference = text_of(source_dir() / "docs/reference/models.md");
+    for (const std::string& name : gguf_architectures()) {
+        CAPTURE(name);
+        CHECK(says(reference, "`" + name + "`"));
+    }
 }

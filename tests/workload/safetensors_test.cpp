@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 #include "support/compare.hpp"
@@ -42,8 +43,9 @@ private:
 
 /// Llama with two layers of 256 and an MLP of 512; `type` of its linear layers.
 json config() {
-    return {{"model_type", "llama"},    {"num_hidden_layers", 2}, {"hidden_size", 256},  {"num_attention_heads", 4}, {"num_key_value_heads", 2},
-            {"intermediate_size", 512}, {"vocab_size", 1000},     {"torch_dtype", "bfloat16"}, {"max_position_embeddings", 2048}};
+    return {{"model_type", "llama"},    {"num_hidden_layers", 2},    {"hidden_size", 256},
+            {"num_attention_heads", 4}, {"num_key_value_heads", 2},  {"intermediate_size", 512},
+            {"vocab_size", 1000},       {"torch_dtype", "bfloat16"}, {"max_position_embeddings", 2048}};
 }
 
 void add_plain(Header& header) {
@@ -164,8 +166,9 @@ TEST_CASE("an index without its files is held against the network of config.json
     add_plain(header);
     add_layers(header, in_bf16, in_bf16);
     const auto notes = [&](double total) {
-        checkpoint.write("model.safetensors.index.json",
-                         json{{"metadata", {{"total_size", total}}}, {"weight_map", {{"lm_head.weight", "model-00001-of-00001.safetensors"}}}}.dump());
+        checkpoint.write(
+            "model.safetensors.index.json",
+            json{{"metadata", {{"total_size", total}}}, {"weight_map", {{"lm_head.weight", "model-00001-of-00001.safetensors"}}}}.dump());
         const Workload workload = load_workload(checkpoint.folder);
         return checkpoint_notes(workload, completed_sizes({.precision = Precision::bf16}, workload));
     };
@@ -182,8 +185,9 @@ TEST_CASE("all files that an index names are read, or none") {
     add_plain(first);
     add_layers(second, in_fp8, in_fp8);
     checkpoint.write("model-00001-of-00002.safetensors", first.bytes());
-    checkpoint.write("model.safetensors.index.json", json{{"weight_map", {{"lm_head.weight", "model-00001-of-00002.safetensors"},
-                                                                           {"model.layers.0.mlp.up_proj.weight", "model-00002-of-00002.safetensors"}}}}
+    checkpoint.write("model.safetensors.index.json", json{{"weight_map",
+                                                           {{"lm_head.weight", "model-00001-of-00002.safetensors"},
+                                                            {"model.layers.0.mlp.up_proj.weight", "model-00002-of-00002.safetensors"}}}}
                                                          .dump());
     CHECK(says(load_workload(checkpoint.folder).notes.at(0), "1 of 2 safetensors files"));
     checkpoint.write("model-00002-of-00002.safetensors", second.bytes());
@@ -191,24 +195,23 @@ TEST_CASE("all files that an index names are read, or none") {
 }
 
 TEST_CASE("names of tensors say what they are for") {
-    const std::pair<const char*, TensorRole> names[] = {
-        {"model.embed_tokens.weight", TensorRole::embedding},
-        {"transformer.wte.weight", TensorRole::embedding},
-        {"lm_head.weight", TensorRole::head},
-        {"model.layers.3.self_attn.q_proj.weight", TensorRole::attention},
-        {"model.layers.3.self_attn.kv_a_proj_with_mqa.weight", TensorRole::attention},
-        {"model.layers.3.self_attn.o_proj.qweight", TensorRole::attention_output},
-        {"transformer.h.3.self_attention.dense.weight", TensorRole::attention_output},
-        {"transformer.h.3.mlp.dense_4h_to_h.weight", TensorRole::mlp_down},
-        {"h.3.mlp.c_fc.weight", TensorRole::mlp_up},
-        {"model.layers.3.mlp.gate_proj.weight", TensorRole::mlp_up},
-        {"model.decoder.layers.3.fc2.weight", TensorRole::mlp_down},
-        {"model.layers.3.mlp.gate.weight", TensorRole::router},
-        {"model.layers.3.block_sparse_moe.gate.weight", TensorRole::router},
-        {"model.layers.3.block_sparse_moe.experts.7.w2.weight", TensorRole::experts},
-        {"model.layers.3.mlp.experts.gate_up_proj_blocks", TensorRole::experts},
-        {"model.layers.3.mlp.shared_experts.down_proj.weight", TensorRole::shared_down},
-        {"model.layers.3.mlp.shared_expert.up_proj.weight", TensorRole::shared_up}};
+    const std::pair<const char*, TensorRole> names[] = {{"model.embed_tokens.weight", TensorRole::embedding},
+                                                        {"transformer.wte.weight", TensorRole::embedding},
+                                                        {"lm_head.weight", TensorRole::head},
+                                                        {"model.layers.3.self_attn.q_proj.weight", TensorRole::attention},
+                                                        {"model.layers.3.self_attn.kv_a_proj_with_mqa.weight", TensorRole::attention},
+                                                        {"model.layers.3.self_attn.o_proj.qweight", TensorRole::attention_output},
+                                                        {"transformer.h.3.self_attention.dense.weight", TensorRole::attention_output},
+                                                        {"transformer.h.3.mlp.dense_4h_to_h.weight", TensorRole::mlp_down},
+                                                        {"h.3.mlp.c_fc.weight", TensorRole::mlp_up},
+                                                        {"model.layers.3.mlp.gate_proj.weight", TensorRole::mlp_up},
+                                                        {"model.decoder.layers.3.fc2.weight", TensorRole::mlp_down},
+                                                        {"model.layers.3.mlp.gate.weight", TensorRole::router},
+                                                        {"model.layers.3.block_sparse_moe.gate.weight", TensorRole::router},
+                                                        {"model.layers.3.block_sparse_moe.experts.7.w2.weight", TensorRole::experts},
+                                                        {"model.layers.3.mlp.experts.gate_up_proj_blocks", TensorRole::experts},
+                                                        {"model.layers.3.mlp.shared_experts.down_proj.weight", TensorRole::shared_down},
+                                                        {"model.layers.3.mlp.shared_expert.up_proj.weight", TensorRole::shared_up}};
     for (const auto& [name, role] : names) {
         CAPTURE(std::string(name));
         CHECK(checkpoint_name(name).role == role);
