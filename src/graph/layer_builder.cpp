@@ -17,6 +17,7 @@ Numerics numerics_of(const Run& run, const Lowering& lowering, bool serving) {
     n.block_scales = weights.block_scales;
     const WeightFormat& experts = run.expert_weights ? *run.expert_weights : weights;
     n.expert_block_scales = experts.block_scales;
+    n.head_weight_bits = native_weights(n.vector).bits;
     n.roles.fill({weights.bits, weights.unpack_cycles});
     n.roles[index(TensorRole::experts)] = {experts.bits, experts.unpack_cycles};
     if (!weights.every_table) {
@@ -33,6 +34,8 @@ Numerics decoder_numerics(const Run& run, const Lowering& lowering) {
     Numerics n = numerics_of(run, lowering, true);
     if (!run.weights || !run.weights->tensors) return n;
     n.by_tensor = true;
+    const RoleFormat& attention = run.weights->tensors->of(TensorRole::attention);
+    if (run.weights->every_table && attention.bits > 0) n.head_weight_bits = attention.bits;
     for (std::size_t role = 0; role < tensor_role_count; ++role) {
         if (const RoleFormat& stored = run.weights->tensors->roles[role]; stored.bits > 0) n.roles[role] = stored;
     }
@@ -176,13 +179,12 @@ OpNode& LayerBuilder::head(std::string_view name, Count m, Count n, Count k, boo
 }
 
 OpNode& LayerBuilder::batched(std::string_view name, Count batch, Count m, Count n, Count k, double weights) {
-    const bool stored = n_.by_tensor && weights > 0;
     const Gemm gemm{.batch = batch,
                     .m = m,
                     .n = n,
                     .k = k,
                     .precision = n_.vector,
-                    .weight_bits = stored ? n_.of(role_).bits : native_weights(n_.vector).bits};
+                    .weight_bits = weights > 0 ? n_.head_weight_bits : native_weights(n_.vector).bits};
     return add(name, gemm, weights);
 }
 

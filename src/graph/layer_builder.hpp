@@ -28,9 +28,10 @@ struct Numerics {
     bool expert_block_scales = false;
     /// How weights are stored, by what they are for. Weight-only quantizers leave embeddings, head and router alone, llama.cpp does not.
     std::array<RoleFormat, tensor_role_count> roles{};
-    bool by_tensor = false;      ///< `roles` say how each is stored, not one format for all
-    bool framework = false;      ///< kernels over strided or broadcast operands compute each address
-    bool adds_in_norms = false;  ///< of `Lowering`
+    double head_weight_bits = 16;  ///< of weights that each head multiplies by itself: only llama.cpp keeps these packed
+    bool by_tensor = false;        ///< `roles` say how each is stored, not one format for all
+    bool framework = false;        ///< kernels over strided or broadcast operands compute each address
+    bool adds_in_norms = false;    ///< of `Lowering`
     bool reduces_in_norms = false;
     bool quantizes_apart = false;  ///< activations are quantized with scales of the checkpoint, by a kernel before each GEMM
     bool quantizes_rows = false;   ///< activations are quantized per row at run time (LLM serving); else scales are static

@@ -15,12 +15,12 @@ using namespace roofcast::test;
 
 namespace {
 
-Workload loaded(const GgufBytes& file, std::string_view name = "model.gguf") {
+Workload gguf_workload(const GgufBytes& file, std::string_view name = "model.gguf") {
     const TemporaryFile gguf(name, file.bytes());
     return load_workload(gguf.path());
 }
 
-const DecoderLlm& decoder_of(const Workload& workload) {
+const DecoderLlm& gguf_decoder(const Workload& workload) {
     return std::get<DecoderLlm>(workload.architecture);
 }
 
@@ -29,7 +29,7 @@ std::uint32_t all_q4_k(const std::string&, std::uint32_t) {
 }
 
 /// A small model of `architecture` with the tensors of Llama.
-GgufBytes small(const std::string& architecture) {
+GgufBytes small_gguf(const std::string& architecture) {
     const GgufSizes sizes{.architecture = architecture};
     GgufBytes file = gguf_keys(sizes);
     add_attention_tensors(file, sizes, all_q4_k);
@@ -37,16 +37,16 @@ GgufBytes small(const std::string& architecture) {
     return file;
 }
 
-std::string refused(const GgufBytes& file) {
+std::string gguf_refusal(const GgufBytes& file) {
     try {
-        static_cast<void>(loaded(file));
+        static_cast<void>(gguf_workload(file));
     } catch (const Error& e) {
         return e.what();
     }
     return {};
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool mentions(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
@@ -62,9 +62,9 @@ TEST_CASE("a GGUF file of Llama 3.1 8B gives the shipped network, named after th
     CHECK(workload.notes.empty());
     CHECK(workload.default_precision == Precision::fp16);
     CHECK(workload.native_weights->label == "q4_k_m");
-    CHECK(decoder_parameters(decoder_of(workload)).all == decoder_parameters(std::get<DecoderLlm>(shipped.architecture)).all);
+    CHECK(decoder_parameters(gguf_decoder(workload)).all == decoder_parameters(std::get<DecoderLlm>(shipped.architecture)).all);
     CHECK(workload.totals->parameters == 8'030'261'248.0 + 64);  // and frequencies of the rotation
-    CHECK(decoder_of(workload).max_context == 131072);
+    CHECK(gguf_decoder(workload).max_context == 131072);
 }
 
 TEST_CASE("biases, norms of queries and a shared embedding are read from a GGUF file's tensors") {
@@ -73,14 +73,14 @@ TEST_CASE("biases, norms of queries and a shared embedding are read from a GGUF 
     add_attention_tensors(file, sizes, all_q4_k);
     add_mlp_tensors(file, sizes, all_q4_k);
     file.tensor("blk.0.attn_q_norm.weight", {64}, f32).tensor("blk.0.attn_q.bias", {256}, f32);
-    const Workload workload = loaded(file);
-    CHECK(decoder_of(workload).tied_embeddings);
-    CHECK(decoder_of(workload).qk_norm);
-    CHECK(decoder_of(workload).attention_bias);
-    CHECK_FALSE(decoder_of(workload).output_bias);
+    const Workload workload = gguf_workload(file);
+    CHECK(gguf_decoder(workload).tied_embeddings);
+    CHECK(gguf_decoder(workload).qk_norm);
+    CHECK(gguf_decoder(workload).attention_bias);
+    CHECK_FALSE(gguf_decoder(workload).output_bias);
     const TensorFormats& formats = *workload.native_weights->tensors;
-    CHECK(formats.of(TensorRole::head) == formats.of(TensorRole::embedding));  // one table
-    CHECK_FALSE(decoder_of(loaded(small("qwen2"))).attention_bias);            // no biases in the file
+    CHECK(formats.of(TensorRole::head) == formats.of(TensorRole::embedding));      // one table
+    CHECK_FALSE(gguf_decoder(gguf_workload(small_gguf("qwen2"))).attention_bias);  // no biases in the file
 }
 
 TEST_CASE("every architecture that is known loads from tensors of Llama or says what is missing") {
@@ -89,12 +89,12 @@ TEST_CASE("every architecture that is known loads from tensors of Llama or says 
           "gptneox", "stablelm", "starcoder2", "command-r", "cohere2", "granite",  "olmo2",    "internlm2",     "baichuan", "minicpm",
           "exaone",  "smollm3",  "glm4",       "gpt2",      "gptj",    "seed_oss", "ernie4_5", "hunyuan-dense", "nemotron"}) {
         CAPTURE(std::string(name));
-        GgufBytes file = small(name);
+        GgufBytes file = small_gguf(name);
         file.number(std::string(name) + ".attention.sliding_window", 1024);
-        CHECK(decoder_of(loaded(file)).layers == 2);
+        CHECK(gguf_decoder(gguf_workload(file)).layers == 2);
     }
-    CHECK(says(refused(small("deepseek2")), "deepseek2.expert_count"));
-    CHECK(says(refused(small("qwen3moe")), "qwen3moe.expert_count"));
+    CHECK(mentions(gguf_refusal(small_gguf("deepseek2")), "deepseek2.expert_count"));
+    CHECK(mentions(gguf_refusal(small_gguf("qwen3moe")), "qwen3moe.expert_count"));
 }
 
 TEST_CASE("experts of a GGUF file are their own tensors, whose widths say how wide they are") {
@@ -110,8 +110,8 @@ TEST_CASE("experts of a GGUF file are their own tensors, whose widths say how wi
         file.tensor(of + "ffn_gate_shexp.weight", {256, 512}, q4_k).tensor(of + "ffn_up_shexp.weight", {256, 512}, q4_k);
         file.tensor(of + "ffn_down_shexp.weight", {512, 256}, q6_k);
     }
-    const Workload workload = loaded(file);
-    const MoeShape& moe = *decoder_of(workload).moe;
+    const Workload workload = gguf_workload(file);
+    const MoeShape& moe = *gguf_decoder(workload).moe;
     CHECK(moe.experts == 8);
     CHECK(moe.expert_intermediate == 768);
     CHECK(moe.shared_intermediate == 512);
@@ -135,8 +135,8 @@ TEST_CASE("latent attention of a GGUF file has the widths of one head, absorbed 
     key("expert_feed_forward_length", 256);
     key("leading_dense_block_count", 1);
     add_attention_tensors(file, sizes, all_q4_k);
-    const Workload workload = loaded(file);
-    const DecoderLlm& m = decoder_of(workload);
+    const Workload workload = gguf_workload(file);
+    const DecoderLlm& m = gguf_decoder(workload);
     REQUIRE(m.mla);
     CHECK(m.mla->nope_dim == 128);
     CHECK(m.mla->value_dim == 128);
@@ -161,7 +161,7 @@ TEST_CASE("parts of a GGUF file are read with the first, and only with all of th
         }
         return std::string();
     };
-    CHECK(says(refused_of(file.path()), "net-00002-of-00002.gguf"));
+    CHECK(mentions(refused_of(file.path()), "net-00002-of-00002.gguf"));
     const auto other = file.path().parent_path() / "net-00002-of-00002.gguf";
     std::ofstream(other, std::ios::binary) << second.bytes();
     const Workload workload = load_workload(file.path());
@@ -169,18 +169,18 @@ TEST_CASE("parts of a GGUF file are read with the first, and only with all of th
     // Two tables of 1000 rows; of two layers attention of 1.5 squares of 256 and three matrices of 512 x 256; norms in 32 bits.
     constexpr double matrices = 2 * 256'000.0 + 2 * (3.0 * 65'536 + 3.0 * 131'072);
     CHECK(workload.totals->bytes.in(byte) == rel(4.5 / 8 * matrices + 4 * 5 * 256.0, 1e-12));
-    CHECK(says(refused_of(other), "name the first part: net-00001-of-00002.gguf"));
+    CHECK(mentions(refused_of(other), "name the first part: net-00001-of-00002.gguf"));
 }
 
 TEST_CASE("an unknown architecture names those that are known") {
-    const std::string text = refused(small("mamba"));
-    CHECK(says(text, "general.architecture"));
-    CHECK(says(text, "deepseek2"));
-    CHECK(says(refused(small("qwen2mo")), "qwen2moe"));
+    const std::string text = gguf_refusal(small_gguf("mamba"));
+    CHECK(mentions(text, "general.architecture"));
+    CHECK(mentions(text, "deepseek2"));
+    CHECK(mentions(gguf_refusal(small_gguf("qwen2mo")), "qwen2moe"));
 }
 
 TEST_CASE("GGUF files that are not what they say are refused with one message") {
-    const std::string good = small("llama").bytes();
+    const std::string good = small_gguf("llama").bytes();
     const auto text_of = [](const std::string& bytes) {
         const TemporaryFile file("bad.gguf", bytes);
         try {
@@ -196,36 +196,37 @@ TEST_CASE("GGUF files that are not what they say are refused with one message") 
         return bytes;
     };
     CHECK(text_of(with_version(2)) == "accepted");
-    CHECK(says(text_of("GGML and so on, long enough for a header"), "not a GGUF file"));
-    CHECK(says(text_of(with_version(0x03000000)), "big-endian"));
-    CHECK(says(text_of(with_version(1)), "version"));
-    CHECK(says(text_of(with_version(4)), "version"));
-    for (std::size_t length = 0; length < good.size(); length += 41) CHECK(says(text_of(good.substr(0, length)), "bad.gguf"));
+    CHECK(mentions(text_of("GGML and so on, long enough for a header"), "not a GGUF file"));
+    CHECK(mentions(text_of(with_version(0x03000000)), "big-endian"));
+    CHECK(mentions(text_of(with_version(1)), "version"));
+    CHECK(mentions(text_of(with_version(4)), "version"));
+    for (std::size_t length = 0; length < good.size(); length += 41) CHECK(mentions(text_of(good.substr(0, length)), "bad.gguf"));
     const auto with_count = [&](std::size_t at, std::uint64_t count) {
         std::string bytes = good;
         std::memcpy(bytes.data() + at, &count, sizeof count);
         return bytes;
     };
-    CHECK(says(text_of(with_count(8, ~0ULL)), "too many tensors"));
-    CHECK(says(text_of(with_count(8, 1'000'000)), "ends before its tensors"));
-    CHECK(says(text_of(with_count(16, ~0ULL)), "too many keys"));
-    CHECK(says(text_of(with_count(24, 1ULL << 40)), "key"));  // the length of the first key
+    CHECK(mentions(text_of(with_count(8, ~0ULL)), "too many tensors"));
+    CHECK(mentions(text_of(with_count(8, 1'000'000)), "ends before its tensors"));
+    CHECK(mentions(text_of(with_count(16, ~0ULL)), "too many keys"));
+    CHECK(mentions(text_of(with_count(24, 1ULL << 40)), "key"));  // the length of the first key
     GgufBytes wide = gguf_keys({});
-    CHECK(says(refused(wide.tensor("token_embd.weight", {250, 1000}, q4_k)), "whole blocks"));
+    CHECK(mentions(gguf_refusal(wide.tensor("token_embd.weight", {250, 1000}, q4_k)), "whole blocks"));
     GgufBytes unknown = gguf_keys({});
-    CHECK(says(refused(unknown.tensor("token_embd.weight", {256, 1000}, 99)), "unknown tensor type"));
+    CHECK(mentions(gguf_refusal(unknown.tensor("token_embd.weight", {256, 1000}, 99)), "unknown tensor type"));
     GgufBytes huge = gguf_keys({});
-    CHECK(says(refused(huge.tensor("token_embd.weight", {std::int64_t{1} << 40, std::int64_t{1} << 40}, f16)), "larger than any model"));
+    CHECK(mentions(gguf_refusal(huge.tensor("token_embd.weight", {std::int64_t{1} << 40, std::int64_t{1} << 40}, f16)),
+                   "larger than any model"));
     GgufBytes twice = gguf_keys({});
-    CHECK(says(refused(twice.number("llama.block_count", 3)), "twice"));
-    CHECK(says(refused(gguf_keys({})), "embedding table"));
+    CHECK(mentions(gguf_refusal(twice.number("llama.block_count", 3)), "twice"));
+    CHECK(mentions(gguf_refusal(gguf_keys({})), "embedding table"));
 }
 
 TEST_CASE("keys of a GGUF file that differ from layer to layer are named") {
     GgufBytes file;
     file.text("general.architecture", "llama").numbers("llama.attention.head_count", {32, 16});
     file.number("llama.block_count", 2).number("llama.embedding_length", 256).tensor("token_embd.weight", {256, 1000}, f16);
-    CHECK(says(refused(file), "llama.attention.head_count"));
+    CHECK(mentions(gguf_refusal(file), "llama.attention.head_count"));
 }
 
 TEST_CASE("blocks that predict several tokens ahead are in a GGUF file, but not in memory") {
@@ -234,10 +235,10 @@ TEST_CASE("blocks that predict several tokens ahead are in a GGUF file, but not 
     file.number("llama.nextn_predict_layers", 1);
     add_attention_tensors(file, sizes, all_q4_k);
     add_mlp_tensors(file, sizes, all_q4_k);
-    const Workload workload = loaded(file);
-    CHECK(decoder_of(workload).layers == 2);
+    const Workload workload = gguf_workload(file);
+    CHECK(gguf_decoder(workload).layers == 2);
     REQUIRE(workload.notes.size() == 1);
-    CHECK(says(workload.notes[0], "not loaded"));
+    CHECK(mentions(workload.notes[0], "not loaded"));
 }
 
 TEST_CASE("the GGUF example of the guide is the file of these tests, and the reference names all architectures") {
@@ -249,6 +250,6 @@ TEST_CASE("the GGUF example of the guide is the file of these tests, and the ref
     const std::string reference = text_of(source_dir() / "docs/reference/models.md");
     for (const std::string& name : gguf_architectures()) {
         CAPTURE(name);
-        CHECK(says(reference, "`" + name + "`"));
+        CHECK(mentions(reference, "`" + name + "`"));
     }
 }

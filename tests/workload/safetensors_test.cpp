@@ -42,7 +42,7 @@ private:
 };
 
 /// Llama with two layers of 256 and an MLP of 512; `type` of its linear layers.
-json config() {
+json small_config() {
     return {{"model_type", "llama"},    {"num_hidden_layers", 2},    {"hidden_size", 256},
             {"num_attention_heads", 4}, {"num_key_value_heads", 2},  {"intermediate_size", 512},
             {"vocab_size", 1000},       {"torch_dtype", "bfloat16"}, {"max_position_embeddings", 2048}};
@@ -97,7 +97,7 @@ double weight_bytes(const Workload& workload) {
     return memory_estimate(workload, run, load_software(software_dir())).weights.in(byte);
 }
 
-std::string refused(const std::filesystem::path& path) {
+std::string checkpoint_refusal(const std::filesystem::path& path) {
     try {
         static_cast<void>(load_workload(path));
     } catch (const Error& e) {
@@ -106,14 +106,14 @@ std::string refused(const std::filesystem::path& path) {
     return {};
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool tells(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
 }  // namespace
 
 TEST_CASE("a folder with a 16-bit safetensors file is the network of its config.json") {
-    const Checkpoint checkpoint(config());
+    const Checkpoint checkpoint(small_config());
     Header header;
     add_plain(header);
     add_layers(header, in_bf16, in_bf16);
@@ -129,7 +129,7 @@ TEST_CASE("a folder with a 16-bit safetensors file is the network of its config.
 }
 
 TEST_CASE("formats and bytes of a checkpoint are those of its tensors") {
-    json quantized = config();
+    json quantized = small_config();
     quantized["quantization_config"] = {{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}};
     const Checkpoint checkpoint(quantized);
     Header header;
@@ -148,7 +148,7 @@ TEST_CASE("formats and bytes of a checkpoint are those of its tensors") {
 }
 
 TEST_CASE("files that disagree with config.json count, and a note says so") {
-    const Checkpoint checkpoint(config());  // 16 bits
+    const Checkpoint checkpoint(small_config());  // 16 bits
     Header header;
     add_plain(header);
     add_layers(header, in_fp8, in_fp8);
@@ -156,12 +156,12 @@ TEST_CASE("files that disagree with config.json count, and a note says so") {
     const Workload workload = load_workload(checkpoint.folder);
     CHECK(workload.native_weights->label == "fp8");
     REQUIRE(workload.notes.size() == 1);
-    CHECK(says(workload.notes[0], "config.json says 16 bits a weight, and the files have 8"));
+    CHECK(tells(workload.notes[0], "config.json says 16 bits a weight, and the files have 8"));
     CHECK(weight_bytes(workload) == rel(static_cast<double>(header.data()), 1e-12));
 }
 
 TEST_CASE("an index without its files is held against the network of config.json") {
-    const Checkpoint checkpoint(config());
+    const Checkpoint checkpoint(small_config());
     Header header;
     add_plain(header);
     add_layers(header, in_bf16, in_bf16);
@@ -176,11 +176,11 @@ TEST_CASE("an index without its files is held against the network of config.json
     CHECK(notes(bytes).empty());
     CHECK(notes(1.009 * bytes).empty());
     REQUIRE(notes(1.02 * bytes).size() == 1);
-    CHECK(says(notes(1.02 * bytes)[0], "the index says"));
+    CHECK(tells(notes(1.02 * bytes)[0], "the index says"));
 }
 
 TEST_CASE("all files that an index names are read, or none") {
-    const Checkpoint checkpoint(config());
+    const Checkpoint checkpoint(small_config());
     Header first, second;
     add_plain(first);
     add_layers(second, in_fp8, in_fp8);
@@ -189,7 +189,7 @@ TEST_CASE("all files that an index names are read, or none") {
                                                            {{"lm_head.weight", "model-00001-of-00002.safetensors"},
                                                             {"model.layers.0.mlp.up_proj.weight", "model-00002-of-00002.safetensors"}}}}
                                                          .dump());
-    CHECK(says(load_workload(checkpoint.folder).notes.at(0), "1 of 2 safetensors files"));
+    CHECK(tells(load_workload(checkpoint.folder).notes.at(0), "1 of 2 safetensors files"));
     checkpoint.write("model-00002-of-00002.safetensors", second.bytes());
     CHECK(load_workload(checkpoint.folder).totals->bytes.in(byte) == static_cast<double>(first.data() + second.data()));
 }
@@ -225,25 +225,25 @@ TEST_CASE("names of tensors say what they are for") {
 }
 
 TEST_CASE("safetensors files that are not what they say are refused with one message") {
-    const Checkpoint checkpoint(config());
+    const Checkpoint checkpoint(small_config());
     const auto text_of = [&](const std::string& bytes) {
         checkpoint.write("model.safetensors", bytes);
-        return refused(checkpoint.folder);
+        return checkpoint_refusal(checkpoint.folder);
     };
-    CHECK(says(text_of("abc"), "first 8 bytes"));
-    CHECK(says(text_of(std::string(16, '\xff')), "longer than it may be"));
-    CHECK(says(text_of(Header::of("[1]")), "no JSON object"));
-    CHECK(says(text_of(Header::of("{]")), "not valid JSON"));
-    CHECK(says(text_of(Header::of(R"({"a": 1})")), "no dtype"));
-    CHECK(says(text_of(Header::of(R"({"a": {"dtype": "Q9", "shape": [1], "data_offsets": [0, 1]}})")), "unknown type"));
-    CHECK(says(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [-1], "data_offsets": [0, 1]}})")), "whole numbers"));
-    CHECK(says(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [1], "data_offsets": [1, 0]}})")), "ends before it begins"));
-    CHECK(says(text_of(Header::of(R"({"a": {"dtype": "BF16", "shape": [4], "data_offsets": [0, 4]}})")), "not those of its shape"));
-    CHECK(says(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [9007199254740992, 9007199254740992], "data_offsets": [0, 4]}})")),
-               "not those of its shape"));
+    CHECK(tells(text_of("abc"), "first 8 bytes"));
+    CHECK(tells(text_of(std::string(16, '\xff')), "longer than it may be"));
+    CHECK(tells(text_of(Header::of("[1]")), "no JSON object"));
+    CHECK(tells(text_of(Header::of("{]")), "not valid JSON"));
+    CHECK(tells(text_of(Header::of(R"({"a": 1})")), "no dtype"));
+    CHECK(tells(text_of(Header::of(R"({"a": {"dtype": "Q9", "shape": [1], "data_offsets": [0, 1]}})")), "unknown type"));
+    CHECK(tells(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [-1], "data_offsets": [0, 1]}})")), "whole numbers"));
+    CHECK(tells(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [1], "data_offsets": [1, 0]}})")), "ends before it begins"));
+    CHECK(tells(text_of(Header::of(R"({"a": {"dtype": "BF16", "shape": [4], "data_offsets": [0, 4]}})")), "not those of its shape"));
+    CHECK(tells(text_of(Header::of(R"({"a": {"dtype": "I8", "shape": [9007199254740992, 9007199254740992], "data_offsets": [0, 4]}})")),
+                "not those of its shape"));
     const TemporaryFile alone("alone/model.safetensors", Header::of("{}"));
-    CHECK(says(refused(alone.path()), "config.json"));
+    CHECK(tells(checkpoint_refusal(alone.path()), "config.json"));
     checkpoint.write("model.safetensors", Header::of("{}"));
     checkpoint.write("model.safetensors.index.json", R"({"weight_map": {"a": "../secret"}})");
-    CHECK(says(refused(checkpoint.folder), "beside the index"));
+    CHECK(tells(checkpoint_refusal(checkpoint.folder), "beside the index"));
 }
