@@ -86,6 +86,8 @@ void apply_tensors(const CheckpointCensus& census, Workload& workload) {
     const bool quantized =
         std::any_of(formats.roles.begin(), formats.roles.end(), [](const RoleFormat& f) { return f.bits > 0 && f.bits < narrow_bits; });
     if (!quantized || census.types.empty()) return;
+    // What config.json left open of formats, the tensors say.
+    std::erase_if(workload.notes, [](const std::string& note) { return note.starts_with("quant_algo "); });
     if (!workload.native_weights && !workload.native_experts) workload.native_weights = format_of_types(census);
     if (!workload.native_weights) {
         workload.native_weights = native_weights(workload.default_precision);
