@@ -12,7 +12,7 @@ namespace {
 
 /// "net.toml", "nets.toml#small", "folder/config.json".
 bool names_model_file(std::string_view name) {
-    return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json");
+    return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json") || name.ends_with(".gguf");
 }
 
 }  // namespace

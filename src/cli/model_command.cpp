@@ -34,7 +34,7 @@ void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     command->callback([options] {
         std::error_code ec;
         const bool path = options->id.find('/') != std::string::npos && std::filesystem::exists(options->id, ec);
-        const bool file = path || options->id.ends_with(".toml") || options->id.ends_with(".json");
+        const bool file = path || options->id.ends_with(".toml") || options->id.ends_with(".json") || options->id.ends_with(".gguf");
         const auto folder = file ? std::filesystem::path() : options->common.models();
         write(model_report(find_workload(folder, options->id)), options->common);
     });
