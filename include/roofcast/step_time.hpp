@@ -14,6 +14,7 @@
 /// prompts and of decodes follow each other; sequences of one kind are alike: means of their tokens and caches. Source: chunked prefill as
 /// in Agrawal et al., "Sarathi-Serve" (2024); the terms are those of `predict`.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -78,27 +79,42 @@ struct LogAxis {
     double offset = 0;  ///< above 0 where the axis begins at 0
 };
 
-/// A list whose values are computed when they are first read: a simulation visits few points of a large grid. Reading changes it, so that
-/// each thread needs a list of its own; a copy is one.
+/// A list whose values are computed when they are first read: a simulation visits few points of a large grid. Any number of threads may
+/// read it: two that need the same value at once compute it twice.
 template <class T>
 class OnDemand {
 public:
     OnDemand() = default;
-    OnDemand(std::initializer_list<T> values) : known_(values.begin(), values.end()) {}
-    OnDemand(std::size_t size, std::function<T(std::size_t)> value) : known_(size), value_(std::move(value)) {}
+    OnDemand(std::initializer_list<T> values) : slots_(values.begin(), values.end()) {}
+    OnDemand(std::size_t size, std::function<T(std::size_t)> value) : slots_(size), value_(std::move(value)) {}
 
-    [[nodiscard]] std::size_t size() const { return known_.size(); }
-    [[nodiscard]] bool empty() const { return known_.empty(); }
+    [[nodiscard]] std::size_t size() const { return slots_.size(); }
+    [[nodiscard]] bool empty() const { return slots_.empty(); }
     /// `i` is below `size()`.
     T operator[](std::size_t i) const {
-        std::optional<T>& known = known_[i];
-        if (!known) known = value_(i);
-        return *known;
+        Slot& slot = slots_[i];
+        if (slot.known.load(std::memory_order_acquire)) return slot.value.load(std::memory_order_relaxed);
+        const T value = value_(i);
+        slot.value.store(value, std::memory_order_relaxed);
+        slot.known.store(true, std::memory_order_release);
+        return value;
     }
     [[nodiscard]] T back() const { return (*this)[size() - 1]; }
 
 private:
-    mutable std::vector<std::optional<T>> known_;
+    struct Slot {
+        Slot() = default;
+        Slot(T v) : value(v), known(true) {}
+        Slot(const Slot& other) : value(other.value.load()), known(other.known.load()) {}
+        Slot& operator=(const Slot& other) {
+            value = other.value.load();
+            known = other.known.load();
+            return *this;
+        }
+        std::atomic<T> value{};
+        std::atomic<bool> known = false;
+    };
+    mutable std::vector<Slot> slots_;
     std::function<T(std::size_t)> value_;
 };
 
@@ -118,7 +134,7 @@ struct StepPart {
 
 /// Step times on a grid: the parts of the equation, each over the few sizes that it depends on. Between the points A is interpolated
 /// linearly in its logarithm, which powers of a size make exact, and `rest` linearly; A is monotone where its points are. Points are
-/// computed when a step first needs them: one thread at a time reads a table.
+/// computed when a step first needs them. Any number of threads may read a table.
 struct StepTable {
     OnDemand<Seconds> body;         ///< W without logits, by rows
     OnDemand<Seconds> head;         ///< logits and sampling, by sequences

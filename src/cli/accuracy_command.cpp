@@ -52,7 +52,7 @@ void run(const AccuracyOptions& options) {
                            .accuracy = expected_accuracy(question, fits, validated)});
     }
     write(accuracy_report(answers), options.common);
-    notes.print();
+    notes.print(options.common);
 }
 
 }  // namespace

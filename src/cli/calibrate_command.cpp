@@ -119,11 +119,11 @@ Report left_out(const CalibrationJob& job, const CalibrateOptions& options) {
 }
 
 /// Rows that no fit can have, by reason.
-void note_skipped(const SkippedRows& skipped) {
+void note_skipped(const SkippedRows& skipped, const CommonOptions& options) {
     constexpr std::size_t listed = 20;
     const std::vector<SkippedReason> reasons = skipped.by_rows();
-    for (std::size_t i = 0; i < std::min(listed, reasons.size()); ++i) note("rows not used: " + skipped_text(reasons[i]));
-    if (reasons.size() > listed) note(fmt::format("{} more reasons; roofcast validate lists all", reasons.size() - listed));
+    for (std::size_t i = 0; i < std::min(listed, reasons.size()); ++i) note("rows not used: " + skipped_text(reasons[i]), options);
+    if (reasons.size() > listed) note(fmt::format("{} more reasons; roofcast validate lists all", reasons.size() - listed), options);
 }
 
 /// Throws Error where no row is of a GPU to fit: the names that rows have say why.
@@ -187,8 +187,8 @@ void run(const CalibrateOptions& options) {
         if (is_profile_file(gpu)) names.add(load_gpu_profile(gpu, options.common.gpus()));
     }
     name_by_profiles(data, names);
-    for (const auto& text : names.notes()) note(text);
-    note_skipped(data.skipped);
+    for (const auto& text : names.notes()) note(text, options.common);
+    note_skipped(data.skipped, options.common);
     if (!pooled) require_rows(data, names, options);
     const std::vector<CalibrationJob> jobs = pooled ? std::vector{pooled_job(options, data)} : single_jobs(options, data);
     if (options.leave_one_out || options.by_architecture) {

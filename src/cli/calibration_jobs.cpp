@@ -24,8 +24,8 @@ std::set<std::string> gpus_with_rows(const Measurements& data, const CalibrateOp
 }
 
 /// The GPUs that `asked` may stand for and that were measured: itself, else all whose id continues it ("v100" → v100-sxm2-16gb, …).
-std::vector<std::string> measured_variants(const std::filesystem::path& folder, const std::string& asked,
-                                           const std::set<std::string>& measured) {
+std::vector<std::string> measured_variants(const CommonOptions& common, const std::string& asked, const std::set<std::string>& measured) {
+    const std::filesystem::path folder = common.gpus();
     const GpuChoice choice = choose_gpu(folder, asked);
     const GpuProfile chosen = load_gpu_profile(choice.file, folder);
     if (chosen.id == asked || choice.file == std::filesystem::path(asked)) return {chosen.id};
@@ -34,7 +34,7 @@ std::vector<std::string> measured_variants(const std::filesystem::path& folder, 
         if (id == chosen.id || id.starts_with(asked + "-")) variants.push_back(id);
     }
     if (variants.empty()) variants.push_back(chosen.id);
-    note(fmt::format("{} means the measured {}", asked, fmt::join(variants, ", ")));
+    note(fmt::format("{} means the measured {}", asked, fmt::join(variants, ", ")), common);
     return variants;
 }
 
@@ -86,7 +86,8 @@ CalibrationInput input_of(const CalibrateOptions& options, const Measurements& d
     for (GpuProfile& gpu : input.gpus) gpu = with_libraries(std::move(gpu), software);
     mark_rows(software, hosts, input.kernels, among(input.gpus));
     const std::size_t left = std::erase_if(input.kernels, [&](const KernelRow& row) { return !is_wanted(row, options.family); });
-    if (options.family.empty() && left > 0) note(fmt::format("{} rows of kernel families were left out; --family fits them", left));
+    if (options.family.empty() && left > 0)
+        note(fmt::format("{} rows of kernel families were left out; --family fits them", left), options.common);
     if (!options.family.empty()) see_as_family(input, family_named(options.family, software));
     input.host_launch = [hosts](const KernelRow& row) { return host_launch(hosts, row); };
     if (options.without_models || !options.family.empty()) return input;
@@ -147,7 +148,7 @@ std::string settings(const CalibrateOptions& options) {
 std::vector<GpuProfile> pooled_profiles(const CalibrateOptions& options, const std::set<std::string>& measured) {
     std::set<std::string> wanted;
     for (const auto& gpu : options.gpus) {
-        for (auto& id : measured_variants(options.common.gpus(), gpu, measured)) wanted.insert(std::move(id));
+        for (auto& id : measured_variants(options.common, gpu, measured)) wanted.insert(std::move(id));
     }
     std::vector<GpuProfile> profiles;
     std::vector<std::string> architectures{all_architectures};
@@ -208,7 +209,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     nobody.architecture = all ? std::string(default_architecture) : options.architecture;
     std::vector<std::string> ids;
     for (const auto& profile : profiles) ids.push_back(profile.id);
-    note(fmt::format("fitting {} together", fmt::join(ids, ", ")));
+    note(fmt::format("fitting {} together", fmt::join(ids, ", ")), options.common);
     const bool of_family = !options.family.empty();
     if (of_family) nobody.vendor = profiles.front().vendor;
     ParameterSet start = of_family         ? load_parameters(folder, nobody)
@@ -252,7 +253,7 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
     const auto measured = gpus_with_rows(data, options);
     std::vector<CalibrationJob> jobs;
     for (const auto& asked : options.gpus) {
-        for (const auto& id : measured_variants(folder, asked, measured)) {
+        for (const auto& id : measured_variants(options.common, asked, measured)) {
             const bool is_file = is_profile_file(asked);
             GpuProfile profile = load_gpu_profile(choose_gpu(folder, is_file ? asked : id).file, folder);
             const bool of_family = !options.family.empty();

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "cli/answer.hpp"
 #include "cli/help_page.hpp"
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
@@ -149,7 +150,8 @@ Table chosen_columns(Table table, const CommonOptions& options) {
 }
 
 void write(Report named_by_field, const CommonOptions& options) {
-    const Report report = with_options(std::move(named_by_field), *options.command);
+    Report report = with_options(std::move(named_by_field), *options.command);
+    if (Answer* answer = answer_of(*options.command)) return answer->reports.push_back(std::move(report));
     const std::string text = text_of(report, options), plot = options.plot.empty() ? std::string() : plot_of(report, options);
     if (!options.output.empty()) require_output("--output", options.output, options);
     if (!options.plot.empty()) write_file(options.plot, plot);
@@ -196,7 +198,8 @@ void end_with(ExitCode code) {
     if (code != ExitCode::answered) throw CLI::RuntimeError(static_cast<int>(code));
 }
 
-void note(const std::string& text) {
+void note(const std::string& text, const CommonOptions& options) {
+    if (Answer* answer = answer_of(*options.command)) return answer->notes.push_back(with_options(text, *options.command));
     message(wrapped(printable(text), message_width(), 2));  // a note is one line, however many the terminal takes
 }
 

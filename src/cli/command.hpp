@@ -52,8 +52,8 @@ void require_output(std::string_view option, const std::string& file, const Comm
 /// Throws Error where the file that `option` names is one of those that the command reads, or writes besides: it would be lost.
 void require_apart(std::string_view option, const std::string& file, const std::vector<std::filesystem::path>& others);
 
-/// A note for the user on standard error.
-void note(const std::string& text);
+/// A note for the user: on standard error, or in the answer that the program leaves to its caller.
+void note(const std::string& text, const CommonOptions& options);
 
 /// Notes that wait until all went well: an error is to be the only message.
 class Notes {
@@ -63,8 +63,9 @@ public:
     }
     /// What the user should know of how `gpu` was chosen and read: a name of several GPUs, an architecture without facts.
     void add(const GpuChoice& choice, const GpuProfile& gpu);
-    void print() const {
-        for (const auto& text : texts_) note(text);
+    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }
+    void print(const CommonOptions& options) const {
+        for (const auto& text : texts_) note(text, options);
     }
 
 private:

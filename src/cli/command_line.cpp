@@ -185,6 +185,10 @@ void check_words(int argc, char** argv) {
     refuse_leading_zeros(argc, argv);
 }
 
+ErrorDetail parse_error_detail(const CLI::App& app, const CLI::ParseError& e) {
+    return detail_of(app, chosen_command(app), e);
+}
+
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& e) {
     const CLI::App& command = chosen_command(app);
     ErrorDetail detail = detail_of(app, command, e);

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "roofcast/error.hpp"
+
 namespace roofcast::cli {
 
 /// The innermost command that the user named.
@@ -13,7 +15,10 @@ const CLI::App& chosen_command(const CLI::App& app);
 /// is ten to people and eight to the parser.
 void check_words(int argc, char** argv);
 
-/// One message for a wrong command line.
+/// What is wrong with a command line.
+ErrorDetail parse_error_detail(const CLI::App& app, const CLI::ParseError& e);
+
+/// One message for it, which names the help.
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& e);
 
 /// The option that other tools of the field call `word`; empty: none.

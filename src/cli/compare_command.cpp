@@ -107,7 +107,7 @@ void run(const CompareOptions& options) {
     if (side_by_side) named.baseline = baseline_comparison(workload, contestants, named.request, software);
     if (options.policy != "baseline") named.optimized = optimized_comparison(workload, contestants, named.request, software);
     write(comparison_report(named), options.common);
-    notes.print();
+    notes.print(options.common);
     const auto answers = [](const std::optional<Comparison>& comparison) { return comparison && comparison->reference; };
     end_with(answers(named.baseline) || answers(named.optimized) ? ExitCode::answered : ExitCode::no);
 }

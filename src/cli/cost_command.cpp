@@ -101,7 +101,7 @@ void run(const CostOptions& options) {
     for (const NamedCost& cost : costs) rents.emplace_back(cost.named.gpu->profile.id, cost.estimate.rental_price);
     if (auto text = unlike_prices(rents)) costs.back().notes.push_back(*std::move(text));
     write(cost_report(costs, settings, day), options.common);
-    notes.print();
+    notes.print(options.common);
     end_with(any_runs ? ExitCode::answered : ExitCode::no);
 }
 

@@ -27,7 +27,7 @@ void refuse_batches(const RunOptions& run) {
                      .key = option,
                      .suggestion = "use --context for the length of a sequence, and --max-seqs for the sequences of a step"});
     }
-    const TechniqueOptions& t = run.techniques;
+    const TechniqueSettings& t = run.techniques;
     const std::pair<const std::string*, const char*> techniques[] = {{&t.cached_prefix, "--cached-prefix"},
                                                                      {&t.prefill_chunk, "--prefill-chunk"},
                                                                      {&t.kv_block, "--kv-block"},

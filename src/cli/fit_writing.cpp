@@ -51,7 +51,7 @@ void require_may_write(const CalibrationJob& job, const CalibrateOptions& option
 
 bool may_replace(const CalibrationJob& job, const CalibrateOptions& options, const std::string& comparison) {
     if (options.yes || !replaces_shipped(job, options)) return true;
-    if (!comparison.empty()) note(comparison);
+    if (!comparison.empty()) note(comparison, options.common);
     draw(printable(fmt::format("Replace the shipped fit {}? It is kept as {}. [y/N] ", job.file.string(),
                                beside(job.file, ".previous").filename().string())));
     std::string answer;

@@ -33,7 +33,7 @@ void show_gpu(const GpuOptions& options) {
     gpu.profile = load_chosen_gpu(folder, options.asked.front(), notes);
     gpu.parameters = load_parameters(folder, gpu.profile, options.user_fits());
     write(gpu_report(gpu), options);
-    notes.print();
+    notes.print(options);
 }
 
 /// Reads `name` when it is one of the files beside profiles that are none: a fit, an architecture, the table of software, prices. Throws
@@ -86,7 +86,7 @@ void check_gpus(const GpuOptions& options) {
         for (auto& gpu : load_gpu_catalogue(folder)) checked.push_back(checked_profile(folder, std::move(gpu)));
     }
     write(gpu_check_report(checked, files), options);
-    notes.print();
+    notes.print(options);
     if (const std::size_t open = unexplained(checked); open > 0) {
         throw std::runtime_error(fmt::format("{} unexplained {}: correct the value, or explain it in the profile's [explained] table", open,
                                              open == 1 ? "finding" : "findings"));

@@ -20,26 +20,6 @@ namespace {
 
 using roofcast::cli::ExitCode;
 
-/// A row of src/cli/command_docs.cpp describes each command and subcommand.
-void add_commands(CLI::App& app) {
-    roofcast::cli::add_gpu_command(app);
-    roofcast::cli::add_predict_command(app);
-    roofcast::cli::add_memory_command(app);
-    roofcast::cli::add_validate_command(app);
-    roofcast::cli::add_calibrate_command(app);
-    roofcast::cli::add_accuracy_command(app);
-    roofcast::cli::add_model_command(app);
-    roofcast::cli::add_software_command(app);
-    roofcast::cli::add_bench_command(app);
-    roofcast::cli::add_sweep_command(app);
-    roofcast::cli::add_pipeline_command(app);
-    roofcast::cli::add_cost_command(app);
-    roofcast::cli::add_compare_command(app);
-    roofcast::cli::add_serve_sim_command(app);
-    roofcast::cli::add_recommend_command(app);
-    roofcast::cli::add_help_commands(app);
-}
-
 ExitCode complaint(const std::string& what, ExitCode code) {
     roofcast::cli::message(roofcast::wrapped("roofcast: " + what, roofcast::cli::message_width(), 2));
     return code;
@@ -56,7 +36,7 @@ ExitCode run(CLI::App& app, int argc, char** argv) {
     roofcast::cli::set_help_format(app);
     app.set_version_flag("--version", std::string(roofcast::named_version()), "Print the version and exit");
     app.require_subcommand(1);
-    add_commands(app);
+    roofcast::cli::add_commands(app);
     if (argc <= 1) {
         roofcast::cli::print_overview(app);
         return ExitCode::answered;
@@ -96,6 +76,25 @@ ExitCode exit_code_of_run(int argc, char** argv) {
 }
 
 }  // namespace
+
+void roofcast::cli::add_commands(CLI::App& app) {
+    add_gpu_command(app);
+    add_predict_command(app);
+    add_memory_command(app);
+    add_validate_command(app);
+    add_calibrate_command(app);
+    add_accuracy_command(app);
+    add_model_command(app);
+    add_software_command(app);
+    add_bench_command(app);
+    add_sweep_command(app);
+    add_pipeline_command(app);
+    add_cost_command(app);
+    add_compare_command(app);
+    add_serve_sim_command(app);
+    add_recommend_command(app);
+    add_help_commands(app);
+}
 
 int roofcast::cli::program(int argc, char** argv) {
     prepare_output();

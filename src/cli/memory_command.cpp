@@ -138,7 +138,7 @@ void run(const MemoryOptions& options) {
     for (const auto& id : options.gpus) gpus.push_back(load_chosen_gpu(options.common.gpus(), id, notes));
     const bool by_engine = divides_as_engine(options.engine, options.run, software, !gpus.empty());
     const bool fits = by_engine ? answer_as_engine(options, gpus, software) : answer_by_storage(options, gpus, software);
-    notes.print();
+    notes.print(options.common);
     end_with(fits ? ExitCode::answered : ExitCode::no);
 }
 

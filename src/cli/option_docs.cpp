@@ -128,6 +128,7 @@ constexpr OptionDoc options[] = {
     {"--all", "", output},
     {"--top", "ROWS", output},
     {"--shard", "I/N", output},
+    {"--threads", "N", output},
     // prices
     {"--usd-per-hour", "USD", prices},
     {"--price", "KIND", prices, words, known_rents},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "document/texts.hpp"
 #include "io/field_names.hpp"
 
 namespace roofcast::cli {
@@ -23,6 +24,8 @@ constexpr FieldOption options_of_fields[] = {
     {"images", "--images"},
     {"steps", "--steps"},
     {"channels_last", "--layout"},
+    {"execution", "--execution"},
+    {"streams", "--streams"},
     {"host_time", "--host-time"},
     {"pcie", "--pcie"},
     {"parallel.gpus", "--gpus"},
@@ -86,14 +89,6 @@ FieldName options_by_field(const CLI::App& command) {
     };
 }
 
-void name_options(nlohmann::ordered_json& document, const CLI::App& command) {
-    if (document.is_string()) {
-        document = with_options(document.get_ref<const std::string&>(), command);
-    } else if (document.is_structured()) {
-        for (auto& inner : document) name_options(inner, command);
-    }
-}
-
 }  // namespace
 
 std::span<const FieldOption> field_options() {
@@ -109,24 +104,11 @@ ErrorDetail with_options(ErrorDetail detail, const CLI::App& command) {
 }
 
 Table with_options(Table table, const CLI::App& command) {
-    table.title = with_options(table.title, command);
-    for (auto& row : table.rows) {
-        for (Cell& cell : row) {
-            if (auto* text = std::get_if<std::string>(&cell)) *text = with_options(*text, command);
-        }
-    }
-    return table;
+    return with_texts(std::move(table), [&command](std::string_view text) { return with_options(text, command); });
 }
 
 Report with_options(Report report, const CLI::App& command) {
-    name_options(report.document, command);
-    for (auto* lines : {&report.before, &report.after}) {
-        for (std::string& line : *lines) line = with_options(line, command);
-    }
-    for (auto& [name, value] : report.facts) value = with_options(value, command);
-    for (Table& table : report.tables) table = with_options(std::move(table), command);
-    report.csv = with_options(std::move(report.csv), command);
-    return report;
+    return with_texts(std::move(report), [&command](std::string_view text) { return with_options(text, command); });
 }
 
 }  // namespace roofcast::cli

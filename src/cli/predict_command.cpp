@@ -7,6 +7,7 @@
 #include "cli/emit.hpp"
 #include "cli/output.hpp"
 #include "cli/run_options.hpp"
+#include "report/named_prediction.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/timeline_trace.hpp"
@@ -24,23 +25,6 @@ struct PredictOptions {
     std::string emit;   ///< engine; empty: none
     bool explain = false;
 };
-
-NamedPrediction named_prediction(const PredictOptions& options, const Workload& workload, const Gpu& gpu, const SoftwareStacks& software) {
-    const Run request = run_request(options.run, workload, &gpu.profile, options.common.models());
-    NamedPrediction named{
-        workload.id,         workload.name, gpu.profile.id, gpu.profile.name, predict(workload, gpu, request, software), {},
-        gpu.profile.assumed, &gpu};
-    if (options.run.precision.empty()) named.prediction.notes.push_back(precision_note(workload, gpu.profile, request.precision));
-    if (std::string note = format_note(request); !note.empty()) named.prediction.notes.push_back(std::move(note));
-    const bool is_net = workload.family == "cnn" || workload.family == "detector";
-    if (is_net && request.execution == Execution::cuda_graph && request.software.empty())
-        named.prediction.notes.emplace_back(
-            "cuda_graph does not fuse normalization and activations into convolutions; --execution tensorrt or compiled does");
-    if (const auto usable = gpu.profile.usable_memory())
-        named.advice =
-            memory_advice(workload, named.prediction.request, software, *usable, can_offload(gpu.profile), gpu.profile.gpus_per_machine);
-    return named;
-}
 
 /// The batch as users that each wait for their answer.
 LaunchRequest launch_request(const NamedPrediction& named) {
@@ -78,7 +62,7 @@ void run(const PredictOptions& options) {
     std::vector<Workload> workloads;
     for (const auto& model : options.models) workloads.push_back(find_workload(models_folder, model));
     for (const Workload& workload : workloads) {
-        for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options, workload, gpu, software));
+        for (const Gpu& gpu : gpus) predictions.push_back(named_prediction(options.run, workload, gpu, software, models_folder));
     }
     if (!options.trace.empty()) {
         require_output("--trace", options.trace, options.common);
@@ -89,7 +73,7 @@ void run(const PredictOptions& options) {
     else
         write(prediction_report(predictions, options.explain), options.common);
     if (!options.trace.empty()) write_file(options.trace, timeline_trace(predictions));
-    notes.print();
+    notes.print(options.common);
     const bool any_runs = std::any_of(predictions.begin(), predictions.end(), [](const auto& named) { return named.prediction.runs(); });
     end_with(any_runs ? ExitCode::answered : ExitCode::no);
 }

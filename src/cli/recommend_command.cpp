@@ -171,7 +171,7 @@ void run(const RecommendOptions& o) {
         emit(o.emit, workload, launch_request(named, *best), software, o.common);
     else
         write(recommendation_report(named), o.common);
-    notes.print();
+    notes.print(o.common);
     end_with(named.answer.rows.empty() ? ExitCode::no : ExitCode::answered);
 }
 

@@ -98,7 +98,7 @@ void run(const ServeSimOptions& o) {
         named.notes.push_back(fmt::format("precision {}; --precision sets another", name(named.question.request.precision)));
     if (auto text = pcie_note(named.question.request, gpu.profile); !text.empty()) named.notes.push_back(std::move(text));
     write(serving_report(named), o.common);
-    notes.print();
+    notes.print(o.common);
     end_with(has_answer(named) ? ExitCode::answered : ExitCode::no);
 }
 

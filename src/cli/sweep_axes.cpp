@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "cli/number_ranges.hpp"
@@ -13,100 +12,61 @@ namespace roofcast::cli {
 
 namespace {
 
-std::int64_t whole(const std::string& text, const char* option, std::int64_t most = largest_run_count) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= most) return value;
-    throw Error({.what = "not a number in range",
-                 .key = option,
-                 .found = text,
-                 .expected = fmt::format("whole numbers from 1 to {}, as a list (1,8,32) or a range (1:64:*2)", most)});
-}
-
-template <std::optional<std::int64_t> RunOptions::*Member>
-void set_count(RunOptions& o, const std::string& text, const char* option) {
-    o.*Member = whole(text, option);
-}
-
-/// Techniques are checked together, where they are read.
-template <std::string TechniqueOptions::*Member>
-void set_technique(RunOptions& o, const std::string& text, const char*) {
-    o.techniques.*Member = text;
-}
-
-void set_layout(RunOptions& o, const std::string& text, const char* option) {
-    if (text != "nhwc" && text != "nchw") throw Error({.what = "unknown layout", .key = option, .found = text, .expected = "nhwc or nchw"});
-    o.layout = text;
-}
-
 enum class Kind { setting, technique, scaling };
 
 struct Entry {
     const char* option;  ///< with its letter, where it has one
     const char* key;
     const char* meaning;
-    void (*set)(RunOptions&, const std::string&, const char*);
     Kind kind = Kind::setting;
     bool whole_numbers = false;  ///< which ranges may stand for
 };
 
 const Entry entries[] = {
-    {"-p,--precision", "precision", "Precisions of GEMMs (default: the model's, or the nearest that the GPU has)",
-     [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.precision = t, option); }},
-    {"--weights", "weights", "Storage formats of the weights (default: the precision)",
-     [](RunOptions& o, const std::string& t, const char*) { required_weights(o.weights = t); }},
-    {"--kv", "kv_precision", "Precisions of the KV cache (default: that of the activations)",
-     [](RunOptions& o, const std::string& t, const char* option) { required_precision(o.kv = t, option); }},
-    {"--execution", "execution", "Execution modes: eager, cuda_graph, compiled, tensorrt, fused (default: cuda_graph)",
-     [](RunOptions& o, const std::string& t, const char*) { required_execution(o.execution = t); }},
-    {"--software", "software", "Engines, with or without their version. See `roofcast software list` (default: none in particular)",
-     [](RunOptions& o, const std::string& t, const char*) { o.software = t; }},
-    {"--layout", "layout", "Memory layouts of images: nhwc, nchw (default: the execution mode's)", set_layout},
-    {"-b,--batch", "batch", "Sequences or images in one batch (default: 1)", set_count<&RunOptions::batch>, Kind::setting, true},
-    {"--prompt", "prompt_tokens", "Prompt tokens in each sequence (default: 512; encoders: the model's)", set_count<&RunOptions::prompt>,
-     Kind::setting, true},
-    {"--generate", "output_tokens", "Output tokens of each sequence (default: 128)", set_count<&RunOptions::generate>, Kind::setting, true},
-    {"--image-size", "image_size", "Height and width of each image in pixels (default: the model's)", set_count<&RunOptions::image_size>,
-     Kind::setting, true},
-    {"--images", "images", "Images in each sequence of a vision-language model (default: 1)", set_count<&RunOptions::images>, Kind::setting,
+    {"-p,--precision", "precision", "Precisions of GEMMs (default: the model's, or the nearest that the GPU has)"},
+    {"--weights", "weights", "Storage formats of the weights (default: the precision)"},
+    {"--kv", "kv_precision", "Precisions of the KV cache (default: that of the activations)"},
+    {"--execution", "execution", "Execution modes: eager, cuda_graph, compiled, tensorrt, fused (default: cuda_graph)"},
+    {"--software", "software", "Engines, with or without their version. See `roofcast software list` (default: none in particular)"},
+    {"--layout", "layout", "Memory layouts of images: nhwc, nchw (default: the execution mode's)"},
+    {"-b,--batch", "batch", "Sequences or images in one batch (default: 1)", Kind::setting, true},
+    {"--prompt", "prompt_tokens", "Prompt tokens in each sequence (default: 512; encoders: the model's)", Kind::setting, true},
+    {"--generate", "output_tokens", "Output tokens of each sequence (default: 128)", Kind::setting, true},
+    {"--image-size", "image_size", "Height and width of each image in pixels (default: the model's)", Kind::setting, true},
+    {"--images", "images", "Images in each sequence of a vision-language model (default: 1)", Kind::setting, true},
+    {"--steps", "steps", "Denoising steps of a diffusion model (default: the model's)", Kind::setting, true},
+    {"--cached-prefix", "cached_prefix", "Fractions of the prompt that the KV cache already holds, below 1 (default: 0)", Kind::technique},
+    {"--prefill-chunk", "prefill_chunk", "Prompt tokens of a sequence in one prefill pass (default: the whole prompt)", Kind::technique,
      true},
-    {"--steps", "steps", "Denoising steps of a diffusion model (default: the model's)", set_count<&RunOptions::steps>, Kind::setting, true},
-    {"--cached-prefix", "cached_prefix", "Fractions of the prompt that the KV cache already holds, below 1 (default: 0)",
-     set_technique<&TechniqueOptions::cached_prefix>, Kind::technique},
-    {"--prefill-chunk", "prefill_chunk", "Prompt tokens of a sequence in one prefill pass (default: the whole prompt)",
-     set_technique<&TechniqueOptions::prefill_chunk>, Kind::technique, true},
-    {"--kv-block", "kv_block", "Tokens in one block of the paged KV cache (default: 1)", set_technique<&TechniqueOptions::kv_block>,
-     Kind::technique, true},
-    {"--offload", "offload", "Fractions of each layer's weights that stay in CPU memory (default: 0)",
-     set_technique<&TechniqueOptions::offload>, Kind::technique},
-    {"--draft", "draft", "Draft models of speculative decoding. Need --draft-tokens and --acceptance",
-     set_technique<&TechniqueOptions::draft>, Kind::technique},
-    {"--draft-tokens", "draft_tokens", "Tokens that the draft model proposes in each iteration",
-     set_technique<&TechniqueOptions::draft_tokens>, Kind::technique, true},
-    {"--mtp", "mtp", "Tokens that the model's own multi-token prediction module proposes. Needs --acceptance",
-     set_technique<&TechniqueOptions::mtp>, Kind::technique, true},
-    {"--acceptance", "acceptance", "Fractions of the proposed tokens that are accepted, from 0 to 1",
-     set_technique<&TechniqueOptions::acceptance>, Kind::technique},
-    {"--ep", "expert_parallel", "Expert-parallel degrees (default: 1)", set_count<&RunOptions::expert>, Kind::setting, true},
-    {"--attention-dp", "attention_data_parallel", "Data-parallel groups of attention among the --tp GPUs (default: 1)",
-     set_count<&RunOptions::attention_data>, Kind::setting, true},
-    {"--pcie", "pcie", "PCIe topologies: host, switch (default: the GPU profile's)",
-     [](RunOptions& o, const std::string& t, const char*) { required_pcie(o.pcie = t); }},
-    {"--gpus", "gpus", "GPUs in total (default: the product of --tp, --pp and --dp)", set_count<&RunOptions::gpus>, Kind::scaling, true},
-    {"--tp", "tensor_parallel", "Tensor-parallel degrees (default: 1)", set_count<&RunOptions::tensor>, Kind::scaling, true},
-    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees (default: 1)", set_count<&RunOptions::pipeline>, Kind::scaling, true},
-    {"--dp", "data_parallel", "Data-parallel copies (default: 1)", set_count<&RunOptions::data>, Kind::scaling, true},
-    {"--streams", "streams", "CUDA streams for independent operators (default: the engine's, else 1)",
-     [](RunOptions& o, const std::string& t, const char* option) {
-         o.streams = static_cast<int>(whole(t, option, static_cast<std::int64_t>(most_streams)));
-     },
-     Kind::scaling, true},
+    {"--kv-block", "kv_block", "Tokens in one block of the paged KV cache (default: 1)", Kind::technique, true},
+    {"--offload", "offload", "Fractions of each layer's weights that stay in CPU memory (default: 0)", Kind::technique},
+    {"--draft", "draft", "Draft models of speculative decoding. Need --draft-tokens and --acceptance", Kind::technique},
+    {"--draft-tokens", "draft_tokens", "Tokens that the draft model proposes in each iteration", Kind::technique, true},
+    {"--mtp", "mtp", "Tokens that the model's own multi-token prediction module proposes. Needs --acceptance", Kind::technique, true},
+    {"--acceptance", "acceptance", "Fractions of the proposed tokens that are accepted, from 0 to 1", Kind::technique},
+    {"--ep", "expert_parallel", "Expert-parallel degrees (default: 1)", Kind::setting, true},
+    {"--attention-dp", "attention_data_parallel", "Data-parallel groups of attention among the --tp GPUs (default: 1)", Kind::setting,
+     true},
+    {"--pcie", "pcie", "PCIe topologies: host, switch (default: the GPU profile's)"},
+    {"--gpus", "gpus", "GPUs in total (default: the product of --tp, --pp and --dp)", Kind::scaling, true},
+    {"--tp", "tensor_parallel", "Tensor-parallel degrees (default: 1)", Kind::scaling, true},
+    {"--pp", "pipeline_parallel", "Pipeline-parallel degrees (default: 1)", Kind::scaling, true},
+    {"--dp", "data_parallel", "Data-parallel copies (default: 1)", Kind::scaling, true},
+    {"--streams", "streams", "CUDA streams for independent operators (default: the engine's, else 1)", Kind::scaling, true},
 };
 
 /// The option without its letter.
 std::string long_name(const Entry& entry) {
     const std::string names = entry.option;
     return names.substr(names.find("--"));
+}
+
+/// What sets the option: the setting of the library with its name.
+const RunSetting& setting_of(const std::string& option) {
+    std::string name = option.substr(2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    const auto settings = run_settings();
+    return *std::find_if(settings.begin(), settings.end(), [&name](const RunSetting& setting) { return setting.name == name; });
 }
 
 }  // namespace
@@ -118,7 +78,7 @@ std::vector<SweepAxis> sweep_axes() {
                         .key = e.key,
                         .words = {},
                         .values = {},
-                        .set = e.set,
+                        .set = setting_of(long_name(e)).set,
                         .whole_numbers = e.whole_numbers,
                         .technique = e.kind == Kind::technique,
                         .scales = e.kind == Kind::scaling});

@@ -26,20 +26,21 @@ struct SweepOptions {
     std::vector<std::string> gpus, models;
     std::vector<SweepAxis> axes = sweep_axes();
     std::string shard = "1/1";
+    std::size_t threads = 0;  ///< 0: one for each core
 };
 
-/// Gives the rows of the shard, group by group, to `take`.
+/// Gives the rows of the shard, some thousand at a time, to `take`.
 template <class Take>
-void for_each_group(const Sweep& sweep, const Shard& shard, Take take) {
+void for_each_part(const Sweep& sweep, const SweepOptions& options, Take take) {
+    constexpr std::int64_t points_at_once = 4096;
+    const Shard shard = parse_shard(options.shard);
     const std::int64_t first = shard.first(sweep.grid().size()), end = shard.end(sweep.grid().size());
+    const std::int64_t step = (points_at_once + sweep.group() - 1) / sweep.group() * sweep.group();
     Progress progress(end - first);
-    for (std::int64_t start = first / sweep.group() * sweep.group(); start < end; start += sweep.group()) {
-        std::vector<SweepRow> rows = sweep.rows(start);
-        const std::int64_t before = std::max<std::int64_t>(0, first - start), after = std::min(sweep.group(), end - start);
-        rows.erase(rows.begin() + after, rows.end());
-        rows.erase(rows.begin(), rows.begin() + before);
-        take(rows);
-        progress.show(start + after - first);
+    for (std::int64_t start = first, next = 0; start < end; start = next) {
+        next = std::min(end, start / sweep.group() * sweep.group() + step);
+        take(sweep.rows_between(start, next, options.threads));
+        progress.show(next - first);
     }
 }
 
@@ -53,7 +54,8 @@ ExitCode code_of(const Shard& shard, bool answered) {
 }
 
 /// Whether some point runs.
-bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::string>& extra, const CommonOptions& common) {
+bool write_csv(const Sweep& sweep, const SweepOptions& options, const std::vector<std::string>& extra) {
+    const CommonOptions& common = options.common;
     std::unique_ptr<AtomicFile> file;
     if (!common.output.empty()) file = std::make_unique<AtomicFile>(common.output, &temporary_files());
     const auto put = [&file](const std::string& text) {
@@ -63,7 +65,7 @@ bool write_csv(const Sweep& sweep, const Shard& shard, const std::vector<std::st
     const Fields<SweepRow> fields = sweep_fields(extra);
     if (!common.no_headers) put(csv_header(chosen_columns(table_of<SweepRow>({}, std::vector<SweepRow>{}, fields), common)));
     bool answered = false;
-    for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
+    for_each_part(sweep, options, [&](const std::vector<SweepRow>& rows) {
         Table group = table_of<SweepRow>({}, rows, fields);
         answered = answered || any_runs(rows);
         put(csv_rows(with_options(chosen_columns(std::move(group), common), *common.command)));
@@ -103,8 +105,8 @@ void run(const SweepOptions& options) {
                      .key = "--plot",
                      .suggestion = "choose another --format, or leave --plot out"});
     if (options.common.format == "csv") {
-        const bool answered = write_csv(sweep, shard, inputs.extra, options.common);
-        notes.print();
+        const bool answered = write_csv(sweep, options, inputs.extra);
+        notes.print(options.common);
         return end_with(code_of(shard, answered));
     }
     const std::int64_t most = options.common.format == "html" ? most_on_page : most_held;
@@ -118,7 +120,7 @@ void run(const SweepOptions& options) {
     Table table{.title = {}, .columns = columns_of(fields), .rows = {}};
     SweepCharts charts;
     bool answered = false;
-    for_each_group(sweep, shard, [&](const std::vector<SweepRow>& rows) {
+    for_each_part(sweep, options, [&](const std::vector<SweepRow>& rows) {
         answered = answered || any_runs(rows);
         for (const SweepRow& row : rows) table.rows.push_back(cells_of(row, fields));
         for (const SweepRow& row : rows) charts.add(row);
@@ -129,7 +131,7 @@ void run(const SweepOptions& options) {
     report.document["shard"] = fmt::format("{}/{}", shard.index, shard.count);
     add_assumptions(report, inputs);
     write(std::move(report), options.common);
-    notes.print();
+    notes.print(options.common);
     end_with(code_of(shard, answered));
 }
 
@@ -142,6 +144,7 @@ void add_sweep_command(CLI::App& app) {
     command->add_option("-m,--model", options->models, "Model ids, aliases, hub ids, TOML files or config.json files")->required();
     add_sweep_options(*command, options->axes);
     command->add_option("--shard", options->shard, "Predict only part I of N of the grid, for job arrays")->capture_default_str();
+    command->add_option("--threads", options->threads, "Threads that predict (default: one for each core)")->check(CLI::Range(1, 1024));
     add_common_options(*command, options->common);
     command->callback([options] { run(*options); });
 }

@@ -1,8 +1,10 @@
 #include "cli/sweep_rows.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/option_names.hpp"
+#include "io/parallel.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -59,33 +61,37 @@ SweepPoint predicted(const RunOptions& run, const Workload& model, const Gpu& gp
     } catch (const Error& e) {
         point.refusal = e.detail();
     }
-    if (point.refusal) point.reason = Error(with_options(*point.refusal, *inputs.command)).what();
+    if (point.refusal) point.reason = Error(inputs.worded(*point.refusal)).what();
     return point;
 }
 
 }  // namespace
 
-SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<std::string>& models, std::vector<SweepAxis> axes,
-                       const CommonOptions& common, Notes& notes) {
-    SweepInputs inputs;
-    inputs.command = common.command;
-    read_values(axes);
-    inputs.axes = std::move(axes);
-    const auto gpus_folder = common.gpus(), models_folder = common.models();
-    inputs.software = load_software(common.software());
+void prepare_sweep(SweepInputs& inputs, const std::filesystem::path& models_folder, Notes& notes) {
+    read_values(inputs.axes);
     require_engines(inputs.axes, inputs.software, notes);
-    for (const std::string& id : list_values(gpus, "--gpu")) {
-        GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
-        ParameterSet parameters = load_parameters(gpus_folder, profile, common.user_fits());
-        inputs.gpus.push_back({std::move(profile), std::move(parameters)});
-    }
-    for (const std::string& id : list_values(models, "--model")) inputs.models.push_back(find_workload(models_folder, id));
     for (const SweepAxis& axis : inputs.axes) {
         if (!axis.values.empty() && !is_sweep_column(axis.key)) inputs.extra.push_back(axis.key);
         if (axis.option != "--draft") continue;
         for (const std::string& id : axis.values) inputs.drafts[id] = load_draft(models_folder, id);
     }
     check_techniques(inputs);
+}
+
+SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<std::string>& models, std::vector<SweepAxis> axes,
+                       const CommonOptions& common, Notes& notes) {
+    SweepInputs inputs;
+    inputs.worded = [command = common.command](ErrorDetail detail) { return with_options(std::move(detail), *command); };
+    inputs.axes = std::move(axes);
+    const auto gpus_folder = common.gpus(), models_folder = common.models();
+    inputs.software = load_software(common.software());
+    prepare_sweep(inputs, models_folder, notes);
+    for (const std::string& id : list_values(gpus, "--gpu")) {
+        GpuProfile profile = load_chosen_gpu(gpus_folder, id, notes);
+        ParameterSet parameters = load_parameters(gpus_folder, profile, common.user_fits());
+        inputs.gpus.push_back({std::move(profile), std::move(parameters)});
+    }
+    for (const std::string& id : list_values(models, "--model")) inputs.models.push_back(find_workload(models_folder, id));
     return inputs;
 }
 
@@ -105,6 +111,18 @@ std::vector<SweepRow> Sweep::rows(std::int64_t first) const {
     relate(points);
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].point = std::move(points[i]);
     return rows;
+}
+
+std::vector<SweepRow> Sweep::rows_between(std::int64_t first, std::int64_t end, std::size_t threads) const {
+    const std::int64_t start = first / group_ * group_, groups = (end - start + group_ - 1) / group_;
+    std::vector<std::vector<SweepRow>> parts(static_cast<std::size_t>(groups));
+    in_parallel(
+        parts.size(), [&](std::size_t i) { parts[i] = rows(start + static_cast<std::int64_t>(i) * group_); }, threads);
+    std::vector<SweepRow> all;
+    for (auto& part : parts) all.insert(all.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+    all.erase(all.begin() + (end - start), all.end());
+    all.erase(all.begin(), all.begin() + (first - start));
+    return all;
 }
 
 SweepRow Sweep::row(const std::vector<std::size_t>& at) const {

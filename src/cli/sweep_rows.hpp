@@ -1,6 +1,7 @@
 #pragma once
 /// What a sweep is made of, and its rows.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,13 +20,16 @@ struct SweepInputs {
     std::vector<Workload> models;
     std::vector<SweepAxis> axes;
     std::map<std::string, std::shared_ptr<const Workload>> drafts;
-    const CLI::App* command = nullptr;  ///< whose options reasons name
-    std::vector<std::string> extra;     ///< columns of settings that were given beyond the usual ones
+    std::function<ErrorDetail(ErrorDetail)> worded;  ///< errors in the words that reasons are to have
+    std::vector<std::string> extra;                  ///< columns of settings that were given beyond the usual ones
 };
 
 /// Loads what `gpus`, `models` and `axes` name. Throws Error for values that no point could use.
 SweepInputs load_sweep(const std::vector<std::string>& gpus, const std::vector<std::string>& models, std::vector<SweepAxis> axes,
                        const CommonOptions& common, Notes& notes);
+
+/// Fills in all but GPUs and models, from axes whose `words` are set. Throws Error for values that no point could use.
+void prepare_sweep(SweepInputs& inputs, const std::filesystem::path& models_folder, Notes& notes);
 
 /// The grid of models, GPUs, then axes.
 class Sweep {
@@ -37,6 +41,8 @@ public:
     [[nodiscard]] std::int64_t group() const { return group_; }
     /// Rows of the group that begins at point `first`.
     [[nodiscard]] std::vector<SweepRow> rows(std::int64_t first) const;
+    /// Rows of points `first` to `end` − 1, on all cores, or on at most `threads` where that is not 0.
+    [[nodiscard]] std::vector<SweepRow> rows_between(std::int64_t first, std::int64_t end, std::size_t threads = 0) const;
 
 private:
     [[nodiscard]] SweepRow row(const std::vector<std::size_t>& at) const;

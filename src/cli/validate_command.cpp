@@ -184,12 +184,13 @@ void run(const ValidateOptions& options) {
              : filtered
                  ? fmt::format("no row is left to compare: {} were skipped or set aside, and the others are of other GPUs or operators",
                                lost)
-                 : std::string("no row is left to compare: all were skipped or set aside"));
+                 : std::string("no row is left to compare: all were skipped or set aside"),
+             options.common);
     }
     if (options.common.format == "csv" && !validation.skipped.empty())
-        note(fmt::format("{} rows were skipped; --format table and json list the reasons", validation.skipped.rows()));
+        note(fmt::format("{} rows were skipped; --format table and json list the reasons", validation.skipped.rows()), options.common);
     if (options.strict) require_nothing_left_out(validation);
-    shelf.notes().print();
+    shelf.notes().print(options.common);
     end_with(validation.rows.empty() ? ExitCode::no : ExitCode::answered);
 }
 

@@ -1,5 +1,7 @@
 #include "io/data_folder.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -23,6 +25,24 @@ std::filesystem::path required(const std::filesystem::path& folder, const char* 
                  .expected = "a folder that holds gpus/ (profiles, arch/_default.toml), software/ and models/"});
 }
 
+/// <prefix>/bin/roofcast or <prefix>/lib/libroofcast.so with <prefix>/share/roofcast, or <source>/build/<preset>/roofcast.
+std::optional<std::filesystem::path> folder_near(const std::filesystem::path& file) {
+    for (auto folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+        if (holds_data(folder / "share" / "roofcast")) return folder / "share" / "roofcast";
+        if (holds_data(folder)) return folder;
+    }
+    return std::nullopt;
+}
+
+/// The shared library that holds this code, such as a module of Python; empty when the program itself holds it.
+std::filesystem::path own_library() {
+    Dl_info info{};
+    static const char here = 0;
+    if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
+    const std::filesystem::path file = info.dli_fname;
+    return file.is_absolute() && file.filename().string().find(".so") != std::string::npos ? file : std::filesystem::path();
+}
+
 }  // namespace
 
 std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen) {
@@ -30,14 +50,9 @@ std::filesystem::path data_folder(const std::optional<std::filesystem::path>& ch
     if (const char* variable = std::getenv("ROOFCAST_DATA"); variable != nullptr && *variable != '\0')
         return required(variable, "ROOFCAST_DATA");
     std::error_code ec;
+    if (auto folder = folder_near(own_library())) return *folder;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
-    if (!ec) {
-        // <prefix>/bin/roofcast with <prefix>/share/roofcast, or <source>/build/<preset>/roofcast.
-        for (auto folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
-            if (holds_data(folder / "share" / "roofcast")) return folder / "share" / "roofcast";
-            if (holds_data(folder)) return folder;
-        }
-    }
+    if (auto folder = ec ? std::nullopt : folder_near(program)) return *folder;
     if (holds_data(std::filesystem::current_path(ec))) return std::filesystem::current_path(ec);
     throw Error({.what = "the data folder (gpus/, software/, models/) was not found next to the program",
                  .suggestion = "set `data_folder` or ROOFCAST_DATA"});

@@ -6,7 +6,8 @@
 
 namespace roofcast {
 
-/// The folder that holds gpus/, software/ and models/: `chosen`, else ROOFCAST_DATA, else next to the build or install. Throws
+/// The folder that holds gpus/, software/ and models/: `chosen`, else ROOFCAST_DATA, else next to the library, where that is a
+/// shared one, or next to the program: in a build or an install. Throws
 /// Error when there is none, with the key `data_folder` where `chosen` is no such folder.
 std::filesystem::path data_folder(const std::optional<std::filesystem::path>& chosen);
 

@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job) {
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job, std::size_t threads) {
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::mutex mutex;
@@ -27,7 +27,8 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& job)
     };
     {
         std::vector<std::jthread> others;
-        const std::size_t wanted = std::min<std::size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+        const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+        const std::size_t wanted = std::min(count, threads == 0 ? cores : threads);
         try {
             while (others.size() + 1 < wanted) others.emplace_back(work);
         } catch (const std::system_error&) {

@@ -1,0 +1,23 @@
+# Whether the Python package is built: ROOFCAST_PYTHON is ON, OFF, or AUTO when pybind11 is found. Debian's Python is taken unless
+# Python_EXECUTABLE names another: pybind11, NumPy and pandas are its packages.
+if(ROOFCAST_PYTHON STREQUAL OFF OR ROOFCAST_SANITIZE)
+    set(roofcast_python_is_built OFF)
+    return()
+endif()
+if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+endif()
+set(required "")
+if(ROOFCAST_PYTHON STREQUAL ON)
+    set(required REQUIRED)
+endif()
+find_package(Python COMPONENTS Interpreter Development.Module ${required})
+set(PYBIND11_FINDPYTHON ON)
+find_package(pybind11 QUIET ${required})
+if(Python_FOUND AND pybind11_FOUND)
+    set(roofcast_python_is_built ON)
+    # Objects of the library become part of a shared object.
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+else()
+    set(roofcast_python_is_built OFF)
+endif()
