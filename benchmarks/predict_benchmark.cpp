@@ -3,8 +3,10 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
+#include "roofcast.h"
 #include "roofcast/prediction.hpp"
 
 namespace {
@@ -82,6 +84,21 @@ void prediction(benchmark::State& state, const char* model) {
 }
 BENCHMARK_CAPTURE(prediction, llama_8b, "llama-3.1-8b");
 BENCHMARK_CAPTURE(prediction, resnet50, "resnet50");
+
+/// A step of a serving engine as simulators ask for it, from C, once the table is there.
+void step(benchmark::State& state) {
+    setenv("ROOFCAST_DATA", ROOFCAST_SOURCE_DIR, 0);
+    const char* settings[] = {"software=vllm", "precision=fp8", "tp=2", nullptr};
+    roofcast_step_model* model = roofcast_step_model_new("llama-3.1-70b", "h100-sxm5-80gb", settings);
+    roofcast_step_model_prepare(model);
+    std::int64_t i = 0;
+    for (auto _ : state) {
+        ++i;
+        benchmark::DoNotOptimize(roofcast_step_us(model, i % 2 == 0 ? varied(i) : 0, 1 + i % 512, static_cast<double>(varied(i + 1))));
+    }
+    roofcast_step_model_free(model);
+}
+BENCHMARK(step);
 
 /// A net of many layers, some of which are read far behind: the time must be linear in them (a hundred thousand: under two seconds).
 void many_layers(benchmark::State& state) {

@@ -1,6 +1,7 @@
 include(CMakePackageConfigHelpers)
 install(TARGETS roofcast EXPORT roofcastTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS roofcast_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES include/roofcast.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/roofcast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY gpus models software validation_data DESTINATION ${CMAKE_INSTALL_DATADIR}/roofcast)
 install(EXPORT roofcastTargets NAMESPACE roofcast:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roofcast)

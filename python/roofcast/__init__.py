@@ -10,6 +10,7 @@ are in the names: GB is 10^9 bytes. Bad input raises roofcast.Error; what roofca
 """
 
 from ._roofcast import version as __version__
+from ._data import data_folder
 from ._errors import Error, NoAnswer, Note
 from ._records import Record, Result, Rows
 from ._profiles import Gpu, Model
@@ -18,4 +19,4 @@ from ._sweeps import Sweep, Texts
 from ._functions import *  # noqa: F403  written by tools/python-functions
 from ._functions import __all__ as _function_names
 
-__all__ = ["Error", "Gpu", "Model", "NoAnswer", "Note", "Record", "Result", "Rows", "StepModel", "Sweep", "Texts", *_function_names]
+__all__ = ["Error", "Gpu", "Model", "NoAnswer", "Note", "Record", "Result", "Rows", "StepModel", "Sweep", "Texts", "data_folder", *_function_names]

@@ -111,6 +111,8 @@ def answer(command: tuple, keywords: dict, kind: type, level: int = 4) -> Any:
         for keyword, value in keywords.items():
             words.add(keyword, value)
         reports, notes, _ = _roofcast.answer(words.words)
+    if keywords.get("write"):
+        forget()
     tell(notes, level + 1)
     results = [kind(_without_version(report.document()), report) for report in reports]
     return results[0] if len(results) == 1 else results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pathlib
 import threading
 
 from . import _roofcast
@@ -25,3 +26,8 @@ def forget() -> None:
     """After a fit was written."""
     with _lock:
         _loaded.cache_clear()
+
+
+def data_folder() -> pathlib.Path:
+    """The folder of gpus/, models/, software/ and validation_data/: that of ROOFCAST_DATA, else the one inside the package."""
+    return pathlib.Path(current().folder)

@@ -10,8 +10,8 @@ from . import _calls, _data, _roofcast
 class StepModel:
     """A model on a GPU under an engine, which prices steps in about a microsecond.
 
-    A step computes tokens of prompts and one token of each decoding sequence. Times are interpolated in a table, within 1 % of
-    `exact_step_us`. A step at new sizes first computes points of the table, in up to some milliseconds; `prepare` computes them ahead.
+    A step computes tokens of prompts and one token of each decoding sequence. Times are interpolated in a table. They differ from
+    `exact_step_us` by at most 0.2 % in the mean, and by at most 1 % in 95 of 100 steps. A step at new sizes first computes points of the table, in up to some milliseconds; `prepare` computes them ahead.
     Any number of threads may share one.
 
     Keywords are those of `predict`, such as software, precision, weights, kv, tp, pp, ep, execution, and the largest step:

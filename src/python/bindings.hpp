@@ -26,7 +26,8 @@ using SettingLists = std::vector<std::pair<std::string, std::vector<std::string>
 
 /// What all predictions of one data folder share. Never changes, so that threads may share it.
 struct Data {
-    std::filesystem::path folder, user_fits;
+    std::filesystem::path folder;
+    bool own_fits = true;  ///< fits of the user stand in place of shipped ones
     SoftwareStacks software;
 };
 

@@ -13,7 +13,7 @@ std::shared_ptr<Data> load_data(const std::string& folder) {
     const py::gil_scoped_release others;
     auto data = std::make_shared<Data>();
     data->folder = data_folder(folder.empty() ? std::nullopt : std::optional<std::filesystem::path>(folder));
-    data->user_fits = folder.empty() ? user_data_folder() : std::filesystem::path();
+    data->own_fits = folder.empty();
     data->software = load_software(data->folder / "software");
     return data;
 }
@@ -25,7 +25,7 @@ py::tuple load_gpu_object(const Data& data, const std::string& id_or_file) {
     {
         const py::gil_scoped_release others;
         gpu->profile = cli::load_chosen_gpu(data.folder / "gpus", id_or_file, notes);
-        gpu->parameters = load_parameters(data.folder / "gpus", gpu->profile, data.user_fits);
+        gpu->parameters = load_parameters(data.folder / "gpus", gpu->profile, data.own_fits ? user_data_folder() : std::filesystem::path());
     }
     return py::make_tuple(SharedGpu(gpu), notes.texts());
 }

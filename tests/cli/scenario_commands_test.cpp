@@ -66,6 +66,11 @@ TEST_CASE("scenario: shards of a sweep, one after the other, are the whole") {
     }
 }
 
+TEST_CASE("scenario: rows of a sweep do not depend on the threads that predict them") {
+    const std::string whole = printed(grid + "csv");
+    for (const char* threads : {"1", "3"}) CHECK(printed(grid + "csv --threads " + threads) == whole);
+}
+
 TEST_CASE("scenario: a sweep into a file holds the same rows, and a piped one draws no progress bar") {
     const TemporaryFile file("rows.csv", "");
     printed(grid + "csv --output " + file.path().string());
@@ -82,10 +87,26 @@ TEST_CASE("scenario: settings that never change stand above the table of a sweep
 
 TEST_CASE("scenario: what no point of a sweep could use is refused") {
     const std::string sweep = "sweep --gpu a100-sxm4-80gb --model llama-3.1-8b ";
-    for (const char* option :
-         {"--batch 0", "--batch 1,,2", "--batch 1,1", "--batch nan", "--batch 1e3", "--precision fp16,fp61", "--kv fp7", "--weights int5",
-          "--execution graphs", "--shard 0/3", "--shard 4/3", "--offload abc", "--offload 1,2", "--software foo", "--streams 17",
-          "--batch 99999999999999999999", "--draft nothing", "--draft-tokens 2,4", "--layout nhcw"}) {
+    for (const char* option : {"--batch 0",
+                               "--batch 1,,2",
+                               "--batch 1,1",
+                               "--batch nan",
+                               "--batch 1e3",
+                               "--precision fp16,fp61",
+                               "--kv fp7",
+                               "--weights int5",
+                               "--execution graphs",
+                               "--shard 0/3",
+                               "--shard 4/3",
+                               "--threads 0",
+                               "--offload abc",
+                               "--offload 1,2",
+                               "--software foo",
+                               "--streams 17",
+                               "--batch 99999999999999999999",
+                               "--draft nothing",
+                               "--draft-tokens 2,4",
+                               "--layout nhcw"}) {
         const std::string text = option;
         CHECK(contains(refused(sweep + text), text.substr(0, text.find(' '))));
     }

@@ -9,7 +9,7 @@ rm -rf "$folder"
 cmake --install "$build" --prefix "$folder/prefix" >/dev/null
 cmake -G Ninja -S "$here/../../examples" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
 cmake --build "$folder/build" >/dev/null
-for example in gemm predict smallest_gpu; do
+for example in gemm predict smallest_gpu step; do
     printf '%s\n' "$example"
     ROOFCAST_DATA="$folder/prefix/share/roofcast" "$folder/build/$example"
 done

@@ -1,0 +1,132 @@
+"""GPUs and models as objects."""
+
+import pickle
+import unittest
+
+import roofcast
+from support import ROOT, Test, printed
+
+MINIMAL = 'name = "My GPU"\narchitecture = "ada"\nmemory_gb = 12\ncompute_tflops = 142\nmemory_bandwidth_gbps = 504\n'
+CONFIG = {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
+          "intermediate_size": 8192, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+          "tie_word_embeddings": True, "hidden_act": "silu", "head_dim": 64}
+
+
+class Gpus(Test):
+    def test_values_of_the_file_and_derived_ones(self):
+        gpu = roofcast.Gpu("h100-sxm5-80gb")
+        self.assertEqual((gpu.id, gpu.name, gpu.vendor), ("h100-sxm5-80gb", "H100 SXM5 80GB", "NVIDIA"))
+        self.assertEqual(gpu.memory_bandwidth_gb_s, 3350)
+        self.assertEqual(gpu.bandwidth_gb_s, 3350)
+        self.assertEqual(gpu.power_tdp_watts, 700)
+        self.assertEqual(gpu.usable_gb, printed("gpu", "show", "h100-sxm5-80gb")["gpu"]["usable_gb"])
+        self.assertEqual(gpu.precisions[0].precision, "fp64")
+        self.assertIn("<table>", gpu._repr_html_())
+        with self.assertRaisesRegex(AttributeError, "did you mean bandwidth_gb_s"):
+            gpu.bandwith_gb_s
+
+    def test_a_faster_memory_makes_decoding_faster(self):
+        gpu = roofcast.Gpu("h100-sxm5-80gb")
+        before = roofcast.predict("llama-3.1-8b", gpu).tpot_ms
+        self.assertEqual(before, roofcast.predict("llama-3.1-8b", "h100-sxm5-80gb").tpot_ms)
+        gpu.memory_bandwidth_gb_s = 6700
+        after = roofcast.predict("llama-3.1-8b", gpu).tpot_ms
+        # Twice the bandwidth: at most twice as fast, and much of the step is traffic.
+        self.assertLess(after, before / 1.3)
+        self.assertGreater(after, before / 2.01)
+        self.assertEqual(roofcast.Gpu("h100-sxm5-80gb").memory_bandwidth_gb_s, 3350)
+        changed = roofcast.memory("llama-3.1-8b", gpu=gpu)  # commands take changed ones, too
+        self.assertEqual(changed.to_dict(), roofcast.memory("llama-3.1-8b", gpu="h100-sxm5-80gb").to_dict())
+
+    def test_changes_at_once_by_keyword(self):
+        gpu = roofcast.Gpu("h100-sxm5-80gb", capacity_gb=160, tdp_watts=1000)
+        self.assertEqual((gpu.memory_capacity_gb, gpu.power_tdp_watts), (160, 1000))
+        gpu.update(base_clock_mhz=1000, boost_clock_mhz=1800, tensor_clock_mhz=1700)
+        self.assertEqual(gpu.compute_base_clock_mhz, 1000)
+
+    def test_wrong_changes_are_refused_and_leave_it_as_it_was(self):
+        gpu = roofcast.Gpu("h100-sxm5-80gb")
+        with self.raises() as raised:
+            gpu.memory_bandwidth_gb_s = -5
+        self.assertIn("bandwidth_gb_s", str(raised.error))
+        with self.raises(key="bandwith_gb_s") as raised:
+            gpu.bandwith_gb_s = 5
+        self.assertIn("did you mean", raised.error.suggestion)
+        self.assertEqual(gpu.memory_bandwidth_gb_s, 3350)
+        self.assertEqual(roofcast.predict("llama-3.1-8b", gpu).gpu, "h100-sxm5-80gb")
+
+    def test_five_lines_make_one(self):
+        gpu = roofcast.Gpu.from_toml(MINIMAL)
+        self.assertEqual(gpu.memory_gb, 12)
+        made = roofcast.predict("resnet50", gpu)
+        self.assertGreater(made.latency_ms, 0)
+        self.assertTrue(made.assumed)
+        with self.raises() as raised:
+            roofcast.Gpu.from_toml(MINIMAL.replace("ada", "adda"))
+        with self.raises(what="not valid TOML"):
+            roofcast.Gpu.from_toml("name = ")
+        with self.raises() as raised:
+            roofcast.Gpu.from_toml(MINIMAL + "memory_gbs = 4\n")
+        self.assertNotIn("/tmp", str(raised.error))
+
+    def test_files_and_copies(self):
+        gpu = roofcast.Gpu.from_file(ROOT / "gpus" / "t4.toml")
+        self.assertEqual(roofcast.predict("resnet50", gpu).latency_ms, roofcast.predict("resnet50", "t4").latency_ms)
+        gpu.memory_bandwidth_gb_s = 640
+        other = pickle.loads(pickle.dumps(gpu))
+        self.assertEqual(roofcast.predict("resnet50", other), roofcast.predict("resnet50", gpu))
+        third = gpu.copy()
+        third.memory_bandwidth_gb_s = 100
+        self.assertEqual(gpu.memory_bandwidth_gb_s, 640)
+
+    def test_every_shipped_profile_survives_a_change_that_changes_nothing(self):
+        for listed in roofcast.gpus():
+            with self.subTest(gpu=listed.id):
+                gpu = roofcast.Gpu(listed.id)
+                gpu.update(notes="another note")
+                self.assertEqual(gpu.bandwidth_gb_s, roofcast.Gpu(listed.id).bandwidth_gb_s)
+
+
+class Models(Test):
+    def test_values_of_the_file_and_derived_ones(self):
+        model = roofcast.Model("llama-3.1-8b")
+        self.assertEqual((model.layers, model.kv_heads, model.family), (32, 8, "llm"))
+        self.assertEqual(model.parameters, 8030261248)
+        self.assertEqual(model.kv_bytes_per_token, 131072)
+
+    def test_half_the_layers(self):
+        model = roofcast.Model("llama-3.1-8b")
+        before = roofcast.predict(model, "h100-sxm5-80gb")
+        model.layers = 16
+        # 8030261248 less 16 layers of 218112000: (4096 · 6144 + 4096² + 3 · 4096 · 14336 + 2 · 4096)
+        self.assertEqual(model.parameters, 8030261248 - 16 * 218112000)
+        self.assertLess(roofcast.predict(model, "h100-sxm5-80gb").tpot_ms, 0.65 * before.tpot_ms)
+        with self.raises() as raised:
+            model.layers = 0
+        self.assertIn("layers", str(raised.error))
+
+    def test_of_a_config(self):
+        model = roofcast.Model.from_config(CONFIG, name="my-llama")
+        self.assertEqual(model.id, "my-llama")
+        self.assertEqual(model.parameters, 1235814400)  # Llama 3.2 1B, as its checkpoint has
+        model.num_hidden_layers = 8
+        self.assertLess(model.parameters, 1235814400)
+        with self.raises():
+            roofcast.Model.from_config({"model_type": "no-such-type"})
+
+    def test_of_toml_and_files(self):
+        net = (ROOT / "models" / "llama-3.toml").read_text()
+        with self.raises(what="the file has several models"):
+            roofcast.Model.from_toml(net)
+        model = roofcast.Model(str(ROOT / "models" / "llama-3.toml") + "#llama-3.1-8b")
+        self.assertEqual(roofcast.predict(model, "t4").to_dict(), roofcast.predict("llama-3.1-8b", "t4").to_dict())
+        again = pickle.loads(pickle.dumps(roofcast.Model("llama-3.1-8b", layers=16)))
+        self.assertEqual(again.layers, 16)
+
+    def test_hub_configs_can_be_changed(self):
+        model = roofcast.Model("deepseek-ai/DeepSeek-V3.2")
+        self.assertGreater(model.num_hidden_layers, 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
