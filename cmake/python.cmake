@@ -16,8 +16,6 @@ set(PYBIND11_FINDPYTHON ON)
 find_package(pybind11 QUIET ${required})
 if(Python_FOUND AND pybind11_FOUND)
     set(roofcast_python_is_built ON)
-    # Objects of the library become part of a shared object.
-    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 else()
     set(roofcast_python_is_built OFF)
 endif()

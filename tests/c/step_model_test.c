@@ -8,19 +8,19 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                        \
-    do {                                                                        \
-        if (!(condition)) {                                                     \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);             \
-            ++failures;                                                         \
-        }                                                                       \
+#define CHECK(condition)                                            \
+    do {                                                            \
+        if (!(condition)) {                                         \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+            ++failures;                                             \
+        }                                                           \
     } while (0)
 
 static void check_errors(void) {
-    const char *const unknown[] = {"precison=fp8", NULL};
-    const char *const wrong[] = {"precision=fp17", NULL};
-    const char *const half[] = {"tp", NULL};
-    const char *const heads[] = {"gpus=4", "tp=2", NULL};
+    const char* const unknown[] = {"precison=fp8", NULL};
+    const char* const wrong[] = {"precision=fp17", NULL};
+    const char* const half[] = {"tp", NULL};
+    const char* const heads[] = {"gpus=4", "tp=2", NULL};
     CHECK(roofcast_step_model_new("lama-3.1-8b", "h100", NULL) == NULL);
     CHECK(strstr(roofcast_last_error(), "did you mean") != NULL);
     CHECK(roofcast_step_model_new("llama-3.1-8b", "h100", unknown) == NULL);
@@ -35,7 +35,7 @@ static void check_errors(void) {
     roofcast_step_model_free(NULL);
 }
 
-static void check_steps(roofcast_step_model *model) {
+static void check_steps(roofcast_step_model* model) {
     const double decode = roofcast_step_us(model, 0, 64, 2048.0), prefill = roofcast_step_us(model, 512, 0, 1.0);
     const double both = roofcast_step_us(model, 512, 64, 2048.0);
     CHECK(decode > 0 && prefill > 0);
@@ -50,21 +50,22 @@ static void check_steps(roofcast_step_model *model) {
     CHECK(roofcast_step_us(model, 0, 1, NAN) < 0);
 }
 
-static double microseconds_a_call(const roofcast_step_model *model) {
+static double microseconds_a_call(const roofcast_step_model* model) {
     enum { calls = 200000 };
     struct timespec start, end;
     double sum = 0;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    for (int i = 0; i < calls; ++i) sum += roofcast_step_us(model, i % 3 == 0 ? 1 + (i * 37) % 4096 : 0, 1 + (i * 7) % 512, 1.0 + (i * 131) % 8192);
+    for (int i = 0; i < calls; ++i)
+        sum += roofcast_step_us(model, i % 3 == 0 ? 1 + (i * 37) % 4096 : 0, 1 + (i * 7) % 512, 1.0 + (i * 131) % 8192);
     clock_gettime(CLOCK_MONOTONIC, &end);
     CHECK(sum > 0);
     return ((double)(end.tv_sec - start.tv_sec) * 1e6 + (double)(end.tv_nsec - start.tv_nsec) / 1e3) / calls;
 }
 
 int main(void) {
-    const char *const settings[] = {"software=vllm", "precision=fp8", "tp=2", "max_sequences=512", NULL};
+    const char* const settings[] = {"software=vllm", "precision=fp8", "tp=2", "max_sequences=512", NULL};
     check_errors();
-    roofcast_step_model *model = roofcast_step_model_new("llama-3.1-70b", "h100-sxm5-80gb", settings);
+    roofcast_step_model* model = roofcast_step_model_new("llama-3.1-70b", "h100-sxm5-80gb", settings);
     if (model == NULL) {
         fprintf(stderr, "%s\n", roofcast_last_error());
         return 1;

@@ -26,14 +26,11 @@ class Commands(Test):
         self.same(roofcast.memory("llama-3.1-8b", gpu=["a100", "rtx-4090"]), "memory", "-m", "llama-3.1-8b", "-g", "a100,rtx-4090")
         engine = roofcast.memory("llama-3.1-8b", gpu="h100", software="vllm")
         self.same(engine, "memory", "-m", "llama-3.1-8b", "-g", "h100", "--software", "vllm")
-        self.assertGreater(engine.engines[0].to_dict()["total_gb"] if "total_gb" in engine.engines[0] else 1, 0)
 
     def test_serve_sim(self):
         slo = "ttft=200ms,tpot=30ms"
         result = roofcast.serve_sim("llama-3.1-8b", "a100", rate=5, requests=50, slo=slo)
         self.same(result, "serve-sim", "-m", "llama-3.1-8b", "-g", "a100", "--rate", "5", "--requests", "50", "--slo", slo)
-        self.assertEqual(result.requests.to_dict() if isinstance(result.requests, roofcast.Record) else result["requests"],
-                         printed("serve-sim", "-m", "llama-3.1-8b", "-g", "a100", "--rate", "5", "--requests", "50")["requests"])
         found = roofcast.serve_sim("llama-3.1-8b", "a100", find_rate=True, requests=50, slo="ttft=200ms")
         self.same(found, "serve-sim", "-m", "llama-3.1-8b", "-g", "a100", "--find-rate", "--requests", "50", "--slo", "ttft=200ms")
 
@@ -55,8 +52,10 @@ class Commands(Test):
         options = {"kernels_only": True, "stage": "streaming", "evaluations": 1, "folds": 2}
         result = roofcast.calibrate("p4", P4, **options)
         expected = printed("calibrate", "-g", "p4", "--data", P4, "--kernels-only", "--stage", "streaming", "--evaluations", "1", "--folds", "2")
-        self.assertEqual(result.to_dict()["fits"][0]["gpu"] if "gpu" in expected["fits"][0] else 0, expected["fits"][0].get("gpu", 0))
-        self.assertEqual(set(result.to_dict()["fits"][0]), set(expected["fits"][0]))
+        for fit in (result.to_dict()["fits"][0], expected["fits"][0]):
+            fit.pop("file")  # each in a folder of its own
+        self.assertEqual(result.to_dict()["fits"][0]["accuracy"], expected["fits"][0]["accuracy"])
+        self.assertEqual(result.fits[0].gpus, ["p4"])
 
     def test_a_written_fit_is_used_at_once(self):
         with tempfile.TemporaryDirectory() as home:
@@ -74,7 +73,7 @@ class Commands(Test):
         self.assertEqual([gpu.to_dict() for gpu in gpus], printed("gpu", "list")["gpus"])
         self.assertEqual(len(gpus.to_pandas()), len(gpus))
         self.assertIn("h100", repr(gpus))
-        self.assertTrue(all(gpu.vendor == "AMD" for gpu in roofcast.gpus(vendor="AMD")))
+        self.assertEqual([gpu.to_dict() for gpu in roofcast.gpus(vendor="AMD")], printed("gpu", "list", "--vendor", "AMD")["gpus"])
         self.assertGreater(len(roofcast.models(family="llm")), 100)
         self.assertTrue(any(engine.name.startswith("vllm") for engine in roofcast.software()))
 
