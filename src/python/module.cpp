@@ -3,7 +3,7 @@
 
 PYBIND11_MODULE(_roofcast, m) {
     using namespace roofcast::python;
-    m.doc() = "The C++ part of roofcast. Use the package `roofcast`, not this module.";
+    m.doc() = "The C++ part of the package, which alone uses it.";
     m.attr("version") = std::string(roofcast::named_version().substr(sizeof "roofcast"));
     bind_errors(m);
     bind_reports(m);
