@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "roofcast/error.hpp"
+#include "roofcast/execution.hpp"
 #include "roofcast/run_settings.hpp"
 
 namespace roofcast {

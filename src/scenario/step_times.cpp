@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "io/parallel.hpp"
+#include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
