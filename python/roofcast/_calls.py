@@ -27,7 +27,7 @@ def _named_model(name: str, data: Any) -> Model:
     return Model(name)
 
 
-def _described(kind: type, named: Any, value: Any) -> Any:
+def _described(kind: Any, named: Any, value: Any) -> Any:
     if isinstance(value, kind):
         return value
     if isinstance(value, os.PathLike):
@@ -60,6 +60,8 @@ def text_of(value: Any) -> str:
     """A value as a command line has it."""
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item()  # of NumPy
+    if isinstance(value, dict):
+        return ",".join(f"{name}={text_of(inner)}" for name, inner in value.items())  # limits of an objective
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else os.fspath(value) if isinstance(value, os.PathLike) else str(value)

@@ -38,6 +38,13 @@ class _Described:
     _kind = ""
     _show: tuple = ()
     _tables: tuple = ()
+    _core: Any
+    _document: Any
+    _figures: Any
+    _report: Any
+    _source: str
+    _ending: str
+    _changed: bool
 
     def __init__(self, source: Union[str, os.PathLike], **changes: Any) -> None:
         self._set(_source=os.fspath(source), _document=None, _changed=False, _figures=None, _ending=".toml")

@@ -22,8 +22,6 @@ class StepModel:
         self.model, self.gpu = _calls.model_of(model), _calls.gpu_of(gpu)
         self._settings = {"software": software, **settings}
         self._times = _roofcast.StepTimes(_data.current(), self.model._core, self.gpu._core, _calls.settings_of(self._settings))
-        self.step_us = self._times.step_us
-        self.exact_step_us = self._times.exact_step_us
 
     def step_us(self, prefill_tokens: int = 0, decode_sequences: int = 0, context: float = 1, prefill_sequences: int = 1,
                 prefill_past: float = 0) -> float:
@@ -35,12 +33,12 @@ class StepModel:
         prefill_sequences: prompts that prefill_tokens belong to.
         prefill_past: tokens that each of these prompts has in the cache already.
         """
-        raise AssertionError("set by the constructor")
+        return self._times.step_us(prefill_tokens, decode_sequences, context, prefill_sequences, prefill_past)
 
     def exact_step_us(self, prefill_tokens: int = 0, decode_sequences: int = 0, context: float = 1, prefill_sequences: int = 1,
                       prefill_past: float = 0) -> float:
         """Microseconds of the same step from its kernels, without the table: some hundred times slower."""
-        raise AssertionError("set by the constructor")
+        return self._times.exact_step_us(prefill_tokens, decode_sequences, context, prefill_sequences, prefill_past)
 
     def prepare(self) -> None:
         """Computes the table for steps of at most one prompt ahead, on all cores: some seconds."""

@@ -6,6 +6,8 @@ namespace roofcast::python {
 
 namespace {
 
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
 template <class T>
 py::buffer_info buffer_of(std::vector<T>& values, const std::string& format) {
     return {values.data(), static_cast<py::ssize_t>(sizeof(T)), format, 1, {values.size()}, {sizeof(T)}, true};
@@ -37,50 +39,55 @@ std::int32_t ColumnBuilder::code_of(const std::string& text) {
     return place->second;
 }
 
+void ColumnBuilder::add_number(double number) {
+    numbers.resize(rows, no_number);
+    numbers.push_back(number);
+}
+
 void ColumnBuilder::add(const Cell& cell) {
-    double number = std::numeric_limits<double>::quiet_NaN();
-    std::int32_t code = -1;
     if (const auto* fraction = std::get_if<double>(&cell)) {
-        number = *fraction;
+        add_number(*fraction);
         has_fraction = true;
     } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-        number = static_cast<double>(*whole);
+        add_number(static_cast<double>(*whole));
         has_whole = true;
     } else if (const auto* flag = std::get_if<bool>(&cell)) {
-        number = *flag ? 1 : 0;
+        add_number(*flag ? 1 : 0);
         has_flag = true;
     } else if (const auto* text = std::get_if<std::string>(&cell)) {
-        code = code_of(*text);
+        codes.resize(rows, -1);
+        codes.push_back(code_of(*text));
     } else {
         has_null = true;
     }
-    numbers.push_back(number);
-    if (code >= 0 || !codes.empty()) {
-        codes.resize(numbers.size() - 1, -1);
-        codes.push_back(code);
-    }
+    ++rows;
 }
 
 void ColumnBuilder::append(const ColumnBuilder& other) {
-    const std::size_t before = numbers.size();
-    numbers.insert(numbers.end(), other.numbers.begin(), other.numbers.end());
     has_null = has_null || other.has_null;
     has_fraction = has_fraction || other.has_fraction;
     has_whole = has_whole || other.has_whole;
     has_flag = has_flag || other.has_flag;
-    if (codes.empty() && other.codes.empty()) return;
-    codes.resize(before, -1);
-    std::vector<std::int32_t> own;
-    for (const std::string& text : other.categories) own.push_back(code_of(text));
-    for (const std::int32_t code : other.codes) codes.push_back(code < 0 ? -1 : own[static_cast<std::size_t>(code)]);
-    codes.resize(numbers.size(), -1);
+    if (!other.numbers.empty()) {
+        numbers.resize(rows, no_number);
+        numbers.insert(numbers.end(), other.numbers.begin(), other.numbers.end());
+    }
+    if (!other.codes.empty()) {
+        std::vector<std::int32_t> own;
+        for (const std::string& text : other.categories) own.push_back(code_of(text));
+        codes.resize(rows, -1);
+        for (const std::int32_t code : other.codes) codes.push_back(code < 0 ? -1 : own[static_cast<std::size_t>(code)]);
+    }
+    rows += other.rows;
 }
 
 PythonColumn finished(ColumnBuilder column) {
     const bool only_flags = column.has_flag && !column.has_null && !column.has_fraction && !column.has_whole;
     const bool only_whole = column.has_whole && !column.has_null && !column.has_fraction && !column.has_flag;
     PythonColumn done;
+    column.numbers.resize(column.codes.empty() ? column.rows : 0, no_number);
     if (!column.codes.empty()) {
+        column.codes.resize(column.rows, -1);
         done.texts = true;
         done.categories = std::move(column.categories);
         done.values = std::move(column.codes);

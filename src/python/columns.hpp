@@ -20,12 +20,14 @@ public:
     /// The rows of `other` behind these.
     void append(const ColumnBuilder& other);
 
-    std::vector<double> numbers;          ///< NaN: no value
-    std::vector<std::int32_t> codes;      ///< of texts; −1: no value. Empty until the first text
+    std::size_t rows = 0;
+    std::vector<double> numbers;          ///< up to the last number; NaN: no value
+    std::vector<std::int32_t> codes;      ///< up to the last text; −1: no value
     std::vector<std::string> categories;  ///< by code, in the order of their first row
     bool has_null = false, has_fraction = false, has_whole = false, has_flag = false;
 
 private:
+    void add_number(double number);
     std::int32_t code_of(const std::string& text);
     std::unordered_map<std::string, std::int32_t> known_;
 };

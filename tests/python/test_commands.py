@@ -31,6 +31,7 @@ class Commands(Test):
         slo = "ttft=200ms,tpot=30ms"
         result = roofcast.serve_sim("llama-3.1-8b", "a100", rate=5, requests=50, slo=slo)
         self.same(result, "serve-sim", "-m", "llama-3.1-8b", "-g", "a100", "--rate", "5", "--requests", "50", "--slo", slo)
+        self.assertEqual(roofcast.serve_sim("llama-3.1-8b", "a100", rate=5, requests=50, slo={"ttft": "200ms", "tpot": "30ms"}), result)
         found = roofcast.serve_sim("llama-3.1-8b", "a100", find_rate=True, requests=50, slo="ttft=200ms")
         self.same(found, "serve-sim", "-m", "llama-3.1-8b", "-g", "a100", "--find-rate", "--requests", "50", "--slo", "ttft=200ms")
 
@@ -84,6 +85,18 @@ class Commands(Test):
             roofcast.validate(LLM, by="gpus")
         with self.assertRaises(roofcast.Error):
             roofcast.validate("/nonexistent.csv")
+
+    def test_errors_of_files_say_where(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = pathlib.Path(folder) / "rows.csv"
+            rows.write_text("gpu,op,precision,batch,m,n,k,latency_us\nt4,gemm,fp16,1,64,64,64,10\nt4,gemm,fp16,1,64,64,many,10\n")
+            profile = pathlib.Path(folder) / "mine.toml"
+            profile.write_text('name = "Mine"\narchitecture = "ada"\nmemory_gb = 12\ncompute_tflops = "many"\nmemory_bandwidth_gbps = 504\n')
+            with self.raises(file=str(profile), line=4, key="compute_tflops") as raised:
+                roofcast.predict("resnet50", profile)
+            self.assertTrue(raised.error.expected)
+            result = roofcast.validate(rows)
+            self.assertEqual((result.skipped[0].file, result.skipped[0].line), (str(rows), 3))
 
     def test_signatures_and_help(self):
         for name in ("predict", "sweep", "memory", "validate", "calibrate", "recommend", "serve_sim", "compare", "cost", "accuracy"):
