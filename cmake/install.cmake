@@ -8,5 +8,5 @@ install(EXPORT roofcastTargets NAMESPACE roofcast:: DESTINATION ${CMAKE_INSTALL_
 configure_package_config_file(cmake/roofcastConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/roofcastConfig.cmake
     INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roofcast PATH_VARS CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/roofcastConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/FindCsv.cmake ${CMAKE_CURRENT_BINARY_DIR}/roofcastConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/roofcastConfigVersion.cmake
+install(FILES cmake/FindCsv.cmake cmake/FindOnnxProto.cmake ${CMAKE_CURRENT_BINARY_DIR}/roofcastConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/roofcastConfigVersion.cmake
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roofcast)

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "roofcast/pcie_topology.hpp"
 #include "roofcast/precision.hpp"
@@ -54,6 +56,7 @@ struct Run {
     std::int64_t image_size = 0;       ///< pixels per side
     std::int64_t images = 1;           ///< images of a sequence
     std::int64_t steps = 0;            ///< denoising steps
+    std::vector<std::pair<std::string, std::int64_t>> dimensions{};  ///< of a `TensorNet`: sizes by symbol
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights{};         ///< absent: that of a quantized checkpoint, else the compute precision
     std::optional<WeightFormat> expert_weights{};  ///< format of routed experts if it differs from `weights`

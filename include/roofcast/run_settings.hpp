@@ -13,6 +13,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "roofcast/error.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -36,6 +38,7 @@ struct RunSettings {
     std::optional<int> streams;  ///< absent: the software's
     double host_time = 1;
     std::string layout, software, pcie;
+    std::vector<std::string> dimensions;  ///< NAME=N
     TechniqueSettings techniques;
 };
 
@@ -79,6 +82,9 @@ std::string precision_note(const Workload& workload, const GpuProfile& gpu, Prec
 
 /// That no engine is called so, with what was probably meant.
 Error unknown_engine(const std::string& key, const std::string& found, const SoftwareStacks& software);
+
+/// Sizes by name of texts NAME=N. Throws Error for other texts and for a name that is given twice.
+std::vector<std::pair<std::string, std::int64_t>> given_dimensions(const std::vector<std::string>& texts);
 
 // Throw Error with the nearest of the known names.
 Precision required_precision(const std::string& text, const std::string& field);

@@ -12,6 +12,7 @@
 #include "roofcast/convnet.hpp"
 #include "roofcast/decoder_layers.hpp"
 #include "roofcast/precision.hpp"
+#include "roofcast/tensor_net.hpp"
 
 namespace roofcast {
 
@@ -180,7 +181,7 @@ struct Summary {
     bool transformer = false;
 };
 
-using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, TransformerXl, Summary>;
+using Architecture = std::variant<DecoderLlm, Encoder, Vit, Swin, ConvNet, VisionLanguage, Diffusion, TransformerXl, Summary, TensorNet>;
 
 /// What the inference script that a model comes with does to it before an eager framework runs it.
 struct OwnScript {
@@ -196,7 +197,7 @@ struct FileTotals {
 };
 
 struct Workload {
-    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary
+    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary, onnx
     std::vector<std::string> aliases;
     std::string source;  ///< of the architecture
     std::string file;
@@ -212,14 +213,14 @@ struct Workload {
 };
 
 /// Reads `file`: TOML with one or several `[[variant]]`s (then `id` picks one; empty is an error that lists them), a Hugging Face
-/// config.json or the folder of one, a GGUF or a safetensors file.
+/// config.json or the folder of one, a GGUF, safetensors or ONNX file.
 Workload load_workload(const std::filesystem::path& file, std::string_view id = {});
 
 /// All workloads of a folder, by id. Throws Error on the first bad file or duplicate id or alias.
 std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder);
 
-/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json", "file.gguf"). Throws Error with the nearest names when
-/// unknown.
+/// Finds `id_or_file` ("id", alias, "file.toml", "file.toml#id", "config.json", "file.gguf", "file.onnx"). Throws Error with the nearest
+/// names when unknown.
 Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file);
 
 }  // namespace roofcast

@@ -12,7 +12,8 @@ namespace {
 
 /// "net.toml", "nets.toml#small", "folder/config.json".
 bool names_model_file(std::string_view name) {
-    return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json") || name.ends_with(".gguf");
+    return name.substr(0, name.find('#')).ends_with(".toml") || name.ends_with(".json") || name.ends_with(".gguf") ||
+           name.ends_with(".onnx");
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "cli/catalogue_filters.hpp"
 #include "cli/command.hpp"
+#include "cli/run_options.hpp"
 #include "graph/published.hpp"
+#include "prediction/shapes.hpp"
 #include "report/model_report.hpp"
 #include "workload/catalogue.hpp"
 
@@ -14,7 +18,8 @@ namespace {
 struct ModelOptions {
     CommonOptions common;
     std::string id;
-    std::vector<std::string> files;
+    std::vector<std::string> files, dimensions;
+    std::optional<std::int64_t> image_size, prompt;
     CatalogueFilter filter;
 };
 
@@ -30,20 +35,33 @@ void add_list(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("show");
     add_common_options(*command, options->common);
-    command->add_option("model", options->id, "Model id, alias, hub id, file.toml, file.toml#id or config.json")->required();
+    command->add_option("model", options->id, "Model id, alias, hub id, file.toml, file.toml#id, config.json or file.onnx")->required();
+    command->add_option("--dim", options->dimensions, "Size of a symbolic dimension of an ONNX net: NAME=N (repeatable)")->allow_extra_args(false);
+    command->add_option("--image-size", options->image_size, "Height and width of each image in pixels (default: the model's)")
+        ->check(CLI::Range(std::int64_t{1}, largest_run_count));
+    command->add_option("--prompt", options->prompt, "Tokens in each sequence of an ONNX net")
+        ->check(CLI::Range(std::int64_t{1}, largest_run_count));
     command->callback([options] {
         std::error_code ec;
         const bool path = options->id.find('/') != std::string::npos && std::filesystem::exists(options->id, ec);
-        const bool file = path || options->id.ends_with(".toml") || options->id.ends_with(".json") || options->id.ends_with(".gguf");
+        const bool file = path || options->id.ends_with(".toml") || options->id.ends_with(".json") || options->id.ends_with(".gguf") ||
+                          options->id.ends_with(".onnx");
         const auto folder = file ? std::filesystem::path() : options->common.models();
-        write(model_report(find_workload(folder, options->id)), options->common);
+        const Workload workload = find_workload(folder, options->id);
+        refuse_useless({.prompt = options->prompt.has_value(), .image_size = options->image_size.has_value(), .dimensions = !options->dimensions.empty()},
+                       workload);
+        Run sizes;
+        sizes.dimensions = given_dimensions(options->dimensions);
+        sizes.image_size = options->image_size.value_or(0);
+        sizes.prompt_tokens = options->prompt.value_or(0);
+        write(model_report(workload, sizes), options->common);
     });
 }
 
 void add_check(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("check");
     add_common_options(*command, options->common);
-    command->add_option("files", options->files, "TOML files or Hugging Face config.json files")->required();
+    command->add_option("files", options->files, "TOML files, Hugging Face config.json files or ONNX files")->required();
     command->callback([options] {
         std::vector<Workload> workloads;
         for (const std::string& file : options->files) {

@@ -72,6 +72,7 @@ constexpr OptionDoc options[] = {
     {"--generate", "TOKENS", request},
     {"--image-size", "PIXELS", request},
     {"--images", "N", request},
+    {"--dim", "NAME=N", request},
     {"--steps", "N", request},
     {"--layout", "LAYOUT", request, words},
     // Parallelism

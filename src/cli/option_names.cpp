@@ -23,6 +23,7 @@ constexpr FieldOption options_of_fields[] = {
     {"image_size", "--image-size"},
     {"images", "--images"},
     {"steps", "--steps"},
+    {"dimensions", "--dim"},
     {"channels_last", "--layout"},
     {"execution", "--execution"},
     {"streams", "--streams"},

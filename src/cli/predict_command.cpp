@@ -84,7 +84,7 @@ void add_predict_command(CLI::App& app) {
     auto options = std::make_shared<PredictOptions>();
     CLI::App* command = app.add_subcommand("predict");
     command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several give a table")->delimiter(',')->required();
-    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file or config.json. Several give a table")
+    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file, config.json or ONNX file. Several give a table")
         ->required();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);

@@ -180,7 +180,7 @@ void run(const RecommendOptions& o) {
 void add_recommend_command(CLI::App& app) {
     auto options = std::make_shared<RecommendOptions>();
     CLI::App* command = app.add_subcommand("recommend");
-    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file or config.json")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file, config.json or ONNX file")->required();
     command->add_option("--slo", options->slo, "Latency limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
     command->add_option("--rate", options->rate,
                         "Arrival rate for all copies together: 5/s, 300/min or 1000/h (default: each copy at full load)");

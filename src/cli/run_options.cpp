@@ -38,6 +38,7 @@ void add_run_options(CLI::App& command, RunOptions& o) {
     count("--prompt", o.prompt, "Prompt tokens in each sequence (default: 512; encoders: the model's)");
     count("--generate", o.generate, "Output tokens of each sequence (default: 128)");
     count("--image-size", o.image_size, "Height and width of each image in pixels (default: the model's)");
+    command.add_option("--dim", o.dimensions, "Size of a symbolic dimension of an ONNX net: NAME=N (repeatable)")->allow_extra_args(false);
     count("--steps", o.steps, "Denoising steps of a diffusion model (default: the model's)");
     count("--images", o.images, "Images in each sequence of a vision-language model (default: 1)");
     count("--gpus", o.gpus, "GPUs in total. Without --tp, --pp and --dp: tensor parallel for language models, copies for others");

@@ -34,6 +34,7 @@ const Entry entries[] = {
     {"--generate", "output_tokens", "Output tokens of each sequence (default: 128)", Kind::setting, true},
     {"--image-size", "image_size", "Height and width of each image in pixels (default: the model's)", Kind::setting, true},
     {"--images", "images", "Images in each sequence of a vision-language model (default: 1)", Kind::setting, true},
+    {"--dim", "dimensions", "Sizes of symbolic dimensions of ONNX nets: NAME=N, several of one point joined by +"},
     {"--steps", "steps", "Denoising steps of a diffusion model (default: the model's)", Kind::setting, true},
     {"--cached-prefix", "cached_prefix", "Fractions of the prompt that the KV cache already holds, below 1 (default: 0)", Kind::technique},
     {"--prefill-chunk", "prefill_chunk", "Prompt tokens of a sequence in one prefill pass (default: the whole prompt)", Kind::technique,

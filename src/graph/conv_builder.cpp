@@ -97,12 +97,13 @@ Conv2d ConvBuilder::convolution(const Map& in, const Map& out, const ConvSpec& s
             .kernel_w = kernel_w,
             .stride = spec.stride,
             .padding_h = row ? Count(0) : padding,
-            .padding_w = volume ? padding + spec.dilation * (kernel_w - spec.kernel) / 2 : spec.padding_of(kernel_w),
+            .padding_w = volume ? padding + spec.dilation * (kernel_w - spec.kernel) / 2 : spec.column_padding(),
             .dilation = spec.dilation,
             .groups = spec.groups,
             .precision = run_.precision,
             .channels_last = channels_last(out),
-            .output = stored_};
+            .output = stored_,
+            .stride_w = spec.column_stride() == spec.stride ? Count(0) : spec.column_stride()};
 }
 
 Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
@@ -111,13 +112,13 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     const bool stays_planar = in.planar && net.standardized_weights;
     if (in.planar && !stays_planar) transpose(in, "to_channels_last");
     if (net.masks_frames) mask_frames(in);
-    const auto convolved = [&spec](Count side, Count kernel) {
-        const Count reach = spec.dilation * (kernel - 1) + 1 - 2 * spec.padding_of(kernel);
+    const auto convolved = [&spec](Count side, Count kernel, Count padding, Count stride) {
+        const Count reach = spec.dilation * (kernel - 1) + 1 - 2 * padding;
         require_image(side - reach + 1, side - reach + 1);
-        return (side - reach) / spec.stride + 1;
+        return (side - reach) / stride + 1;
     };
-    Map out = resized(in, [&](Count side) { return convolved(side, spec.kernel); });
-    out.width = convolved(in.width, spec.columns());
+    Map out = resized(in, [&](Count side) { return convolved(side, spec.kernel, spec.padding_of(spec.kernel), spec.stride); });
+    out.width = convolved(in.width, spec.columns(), spec.column_padding(), spec.column_stride());
     out.channels = spec.channels;
     out.kept = false;
     out.planar = stays_planar;
@@ -260,6 +261,11 @@ Map ConvBuilder::interpolate(const Map& in, Map out, bool bilinear) {
     if (bilinear && channels_last(in) && lowering_.framework()) op.integer_instructions = bilinear_instructions;
     emit("upsample", op, Fusion::none, in.taken(), out.elements());
     return out;
+}
+
+void ConvBuilder::append(std::vector<OpNode> nodes) {
+    auto& all = graph_.segments.back().nodes;
+    all.insert(all.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
 }
 
 void ConvBuilder::keep(Map& map) {

@@ -30,6 +30,8 @@ struct ConvSpec {
     Count channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
     Count kernel_width = 0;          ///< 0: a square
     std::optional<Count> padding{};  ///< absent: keeps the size at stride 1
+    Count stride_width = 0;          ///< 0: as along the height
+    std::optional<Count> padding_width{};  ///< absent: as along the height
     bool bias = false;
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
@@ -39,6 +41,8 @@ struct ConvSpec {
     [[nodiscard]] Count columns() const { return kernel_width > 0 ? kernel_width : kernel; }
     /// Zeros on either end of a side that `taps` run along.
     [[nodiscard]] Count padding_of(Count taps) const { return padding.value_or(dilation * (taps - 1) / 2); }
+    [[nodiscard]] Count column_padding() const { return padding_width.value_or(padding_of(columns())); }
+    [[nodiscard]] Count column_stride() const { return stride_width > 0 ? stride_width : stride; }
 };
 
 /// What a pool takes of its windows. Eager frameworks' maximum also writes where it lies (PyTorch, `max_pool2d_with_indices`).
@@ -159,6 +163,11 @@ public:
     void parameters(std::string name, double count);
     /// `steps` kernels that turn four gates a unit, of a GEMM of the inputs and one of the states, and a cell into state and cell.
     void gates(const Map& map, Count steps);
+
+    /// Nodes that another builder made, as part of the current segment.
+    void append(std::vector<OpNode> nodes);
+    /// Nodes of the current segment.
+    [[nodiscard]] std::vector<OpNode>& nodes() { return graph_.segments.back().nodes; }
 
     /// Memory of `map` stays taken until `release`.
     void keep(Map& map);

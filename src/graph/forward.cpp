@@ -3,6 +3,7 @@
 #include "graph/conv_graph.hpp"
 #include "graph/count.hpp"
 #include "graph/families.hpp"
+#include "graph/tensor/tensor_graph.hpp"
 
 namespace roofcast {
 
@@ -24,6 +25,7 @@ struct Forward {
     OpGraph operator()(const Diffusion& model) const { return denoiser_graph(model, run, lowering); }
     OpGraph operator()(const TransformerXl& model) const { return transformer_xl_graph(model, run, lowering); }
     OpGraph operator()(const Summary& model) const { return summary_graph(model, run, lowering); }
+    OpGraph operator()(const TensorNet& net) const { return tensor_graph(net, run, lowering); }
     OpGraph operator()(const VisionLanguage& model) const {
         OpGraph graph = vision_graph(model, run, lowering);
         const Count tokens = prompt_tokens(model.language, run) + image_tokens(model, run);

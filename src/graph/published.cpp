@@ -5,11 +5,13 @@
 
 namespace roofcast {
 
-Agreement agreement_with_published(const Workload& workload) {
+Agreement agreement_with_published(const Workload& workload, const Run& sizes) {
     static constexpr double tolerance = 0.01;
     constexpr double giga = 1e9;
     const Published& published = workload.published;
-    const OpGraph graph = forward_graph(workload, Run{.image_size = published.image_size}, Lowering{});
+    Run run = sizes;
+    if (published.image_size > 0) run.image_size = published.image_size;
+    const OpGraph graph = forward_graph(workload, run, Lowering{});
     Agreement result{.parameters = total_parameters(graph), .gmacs = total_macs(graph) / giga};
     const auto compare = [&result](std::optional<double> figure, double rounding, double found) {
         if (!figure) return;

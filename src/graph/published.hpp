@@ -13,6 +13,7 @@ struct Agreement {
     bool holds = true;                 ///< every figure is within 1 %, or within what its source rounded away
 };
 
-Agreement agreement_with_published(const Workload& workload);
+/// `sizes`: what the user set of a net whose inputs have symbols.
+Agreement agreement_with_published(const Workload& workload, const Run& sizes = {});
 
 }  // namespace roofcast

@@ -12,7 +12,7 @@ double score_width(const Attention& op) {
 }
 
 bool winograd_applies(const Conv2d& op) {
-    return op.kernel_h == 3 && op.kernel_w == 3 && op.stride == 1 && op.dilation == 1 && op.groups == 1;
+    return op.kernel_h == 3 && op.kernel_w == 3 && op.stride == 1 && op.column_stride() == 1 && op.dilation == 1 && op.groups == 1;
 }
 
 Work work(const Gemm& op) {
@@ -39,7 +39,7 @@ Work work(const Conv2d& op) {
     const double out = output_elements(op), in = input_elements(op);
     const double window = real(op.in_channels / std::max<std::int64_t>(op.groups, 1)) * real(op.kernel_h) * real(op.kernel_w);
     // A strided kernel smaller than its stride skips inputs.
-    const double used = std::min(1.0, real(op.kernel_h) / real(op.stride)) * std::min(1.0, real(op.kernel_w) / real(op.stride));
+    const double used = std::min(1.0, real(op.kernel_h) / real(op.stride)) * std::min(1.0, real(op.kernel_w) / real(op.column_stride()));
     const Bytes element = element_size(op.precision);
     return {
         2 * flop * (out * window),

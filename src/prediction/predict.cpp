@@ -16,9 +16,24 @@ namespace roofcast {
 
 namespace {
 
+/// Operators without a cost model, each kind once and with its count.
+void add_withheld(Prediction& p, const std::vector<std::string_view>& unmodelled) {
+    std::vector<std::pair<std::string_view, int>> counts;
+    for (const auto op : unmodelled) {
+        const auto known = std::find_if(counts.begin(), counts.end(), [op](const auto& c) { return c.first == op; });
+        if (known == counts.end())
+            counts.emplace_back(op, 1);
+        else
+            ++known->second;
+    }
+    for (const auto& [op, count] : counts) {
+        const std::string text = count == 1 ? std::string(op) : fmt::format("{} ({} times)", op, count);
+        if (std::find(p.withheld.begin(), p.withheld.end(), text) == p.withheld.end()) p.withheld.push_back(text);
+    }
+}
+
 void add_phase(Prediction& p, Phase phase) {
-    for (const auto op : phase.timeline.unmodelled)
-        if (std::find(p.withheld.begin(), p.withheld.end(), op) == p.withheld.end()) p.withheld.emplace_back(op);
+    add_withheld(p, phase.timeline.unmodelled);
     p.latency += phase.latency;
     p.phases.push_back(std::move(phase));
 }

@@ -157,6 +157,19 @@ void complete_encoder(const Workload& workload, const Encoder& encoder, Run& run
     check_tokens(run, run.prompt_tokens, encoder.heads);
 }
 
+/// A net that was exported for one batch runs that.
+void complete_net(const Workload& workload, const TensorNet& net, Run& run) {
+    const std::int64_t fixed = fixed_batch(net);
+    if (fixed == 0) return;
+    if (run.batch != 1 && run.batch != fixed) {
+        throw Error({.what = fmt::format("{} was exported for a batch of {}", workload.id, fixed),
+                     .key = "batch",
+                     .found = std::to_string(run.batch),
+                     .suggestion = fmt::format("`batch` {}, or export it with a dynamic batch", fixed)});
+    }
+    run.batch = fixed;
+}
+
 }  // namespace
 
 Run completed(Run request, const Workload& workload, const Gpu& gpu) {
@@ -187,6 +200,7 @@ Run completed_sizes(Run run, const Workload& workload) {
         return run;
     }
     if (const auto* encoder = std::get_if<Encoder>(&workload.architecture)) complete_encoder(workload, *encoder, run);
+    if (const auto* net = std::get_if<TensorNet>(&workload.architecture)) complete_net(workload, *net, run);
     if (const auto* xl = std::get_if<TransformerXl>(&workload.architecture)) {
         if (run.prompt_tokens == 0) run.prompt_tokens = xl->segment;
         check_tokens(run, run.prompt_tokens + xl->memory, xl->heads);

@@ -118,7 +118,9 @@ void refuse_useless(const GivenSettings& given, const Workload& workload) {
     const bool language = vlm != nullptr || std::holds_alternative<DecoderLlm>(a), diffusion = std::holds_alternative<Diffusion>(a);
     const bool encoder = std::holds_alternative<Encoder>(a) || std::holds_alternative<TransformerXl>(a);
     refuse(given.prompt && diffusion, "prompt_tokens", "reads texts of a fixed length");
-    refuse(given.prompt && !language && !encoder, "prompt_tokens", "takes no text");
+    const bool net = std::holds_alternative<TensorNet>(a);
+    refuse(given.dimensions && !net, "dimensions", "has no symbolic dimensions: only ONNX nets do");
+    refuse(given.prompt && !language && !encoder && !net, "prompt_tokens", "takes no text");
     refuse(given.generate && !language, "generate_tokens", "generates no text");
     refuse(given.kv_precision && !language, "kv_precision", "has no KV cache");
     const bool text = std::holds_alternative<DecoderLlm>(a) || encoder;

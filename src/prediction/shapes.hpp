@@ -17,7 +17,8 @@ std::int64_t context_tokens(const Workload& workload, const Run& run);
 
 /// What a user gave of a run, whatever its value.
 struct GivenSettings {
-    bool prompt = false, generate = false, kv_precision = false, image_size = false, layout = false, steps = false, images = false;
+    bool prompt = false, generate = false, kv_precision = false, image_size = false, layout = false, steps = false, images = false,
+         dimensions = false;
 };
 
 /// Throws Error, which names the field, for settings that would change nothing: a user who gives one expects that it does.

@@ -12,8 +12,9 @@ namespace roofcast {
 
 namespace {
 
-Run default_run(const Workload& workload) {
-    Run run;
+/// `sizes`: what the user set; else the model's own.
+Run default_run(const Workload& workload, const Run& sizes = {}) {
+    Run run = sizes;
     run.precision = workload.default_precision;
     return run;
 }
@@ -90,12 +91,12 @@ Table operators(const OpGraph& graph) {
     return table;
 }
 
-Table weights_by_precision(const Workload& workload) {
+Table weights_by_precision(const Workload& workload, const Run& sizes) {
     Table table;
     table.title = "Weights by precision";
     table.columns = {{"precision", "precision"}, {"weights_gb", "GB"}};
     for (const char* format : {"fp32", "fp16", "bf16", "int8", "int4"}) {
-        Run run = default_run(workload);
+        Run run = default_run(workload, sizes);
         run.weights = parse_weight_format(format).value();
         if (run.weights->precision == Precision::fp32) run.precision = Precision::fp32;
         table.rows.push_back({std::string(format), weight_size(forward_graph(workload, run, Lowering{})).in(gb)});
@@ -160,9 +161,9 @@ Report model_list_report(const std::vector<Workload>& workloads) {
     return report;
 }
 
-Report model_report(const Workload& workload) {
-    const OpGraph graph = forward_graph(workload, default_run(workload), Lowering{});
-    const Agreement agreement = agreement_with_published(workload);
+Report model_report(const Workload& workload, const Run& sizes) {
+    const OpGraph graph = forward_graph(workload, default_run(workload, sizes), Lowering{});
+    const Agreement agreement = agreement_with_published(workload, sizes);
     Report report;
     auto& json = report.document;
     json["id"] = workload.id;
@@ -186,7 +187,7 @@ Report model_report(const Workload& workload) {
                                                   : std::string("no figures")}};
     if (const DecoderLlm* decoder = language_model(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
     for (const std::string& note : workload.notes) report.after.push_back("note: " + note);
-    report.tables = {operators(graph), weights_by_precision(workload)};
+    report.tables = {operators(graph), weights_by_precision(workload, sizes)};
     json["operators"] = as_json(report.tables[0]);
     json["weights"] = as_json(report.tables[1]);
     return report;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "document/table.hpp"
+#include "roofcast/run.hpp"
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
@@ -11,7 +12,7 @@ namespace roofcast {
 /// One line a model: parameters, multiply-adds, agreement with published figures.
 Report model_list_report(const std::vector<Workload>& workloads);
 
-/// One model: totals, operators at its default shape, weights by precision.
-Report model_report(const Workload& workload);
+/// One model: totals, operators at its default shape or at what `sizes` sets, weights by precision.
+Report model_report(const Workload& workload, const Run& sizes = {});
 
 }  // namespace roofcast

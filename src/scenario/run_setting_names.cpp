@@ -48,6 +48,17 @@ void set_host_time(RunSettings& s, const std::string& text, const char* field) {
     throw Error({.what = "a number is needed", .key = field, .found = text});
 }
 
+/// "past=511+tokens=1": several dimensions of one point.
+void set_dimensions(RunSettings& s, const std::string& text, const char*) {
+    s.dimensions.clear();
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t plus = std::min(text.find('+', start), text.size());
+        s.dimensions.push_back(text.substr(start, plus - start));
+        start = plus + 1;
+    }
+    static_cast<void>(given_dimensions(s.dimensions));
+}
+
 constexpr RunSetting settings_by_name[] = {
     {"precision", "precision", [](RunSettings& s, const std::string& t, const char* field) { required_precision(s.precision = t, field); }},
     {"weights", "weights", [](RunSettings& s, const std::string& t, const char*) { required_weights(s.weights = t); }},
@@ -60,6 +71,7 @@ constexpr RunSetting settings_by_name[] = {
     {"generate", "generate_tokens", set_count<&RunSettings::generate>},
     {"image_size", "image_size", set_count<&RunSettings::image_size>},
     {"images", "images", set_count<&RunSettings::images>},
+    {"dim", "dimensions", set_dimensions},
     {"steps", "steps", set_count<&RunSettings::steps>},
     {"cached_prefix", "techniques.cached_prefix", set_technique<&TechniqueSettings::cached_prefix>},
     {"prefill_chunk", "techniques.prefill_chunk", set_technique<&TechniqueSettings::prefill_chunk>},

@@ -90,6 +90,26 @@ Parallelism parallelism(const RunSettings& options, const Workload& workload) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::int64_t>> given_dimensions(const std::vector<std::string>& texts) {
+    std::vector<std::pair<std::string, std::int64_t>> dimensions;
+    for (const std::string& text : texts) {
+        const std::size_t equals = text.rfind('=');
+        const std::string number = equals == std::string::npos ? std::string() : text.substr(equals + 1);
+        constexpr std::size_t most_digits = 9;
+        const bool whole = !number.empty() && number.size() <= most_digits && number.find_first_not_of("0123456789") == std::string::npos;
+        if (!whole || equals == 0)
+            throw Error({.what = "this is no size of a dimension",
+                         .key = "dimensions",
+                         .found = text,
+                         .expected = "NAME=N, such as sequence_length=128"});
+        const std::string name = text.substr(0, equals);
+        if (std::any_of(dimensions.begin(), dimensions.end(), [&](const auto& known) { return known.first == name; }))
+            throw Error({.what = "the dimension is given twice", .key = "dimensions", .found = name});
+        dimensions.emplace_back(name, std::stoll(number));
+    }
+    return dimensions;
+}
+
 Execution required_execution(const std::string& text) {
     if (const auto e = parse_execution(text)) return *e;
     std::vector<std::string> names;
@@ -180,7 +200,8 @@ Run run_request(const RunSettings& o, const Workload& workload, const GpuProfile
                     .image_size = o.image_size.has_value(),
                     .layout = !o.layout.empty(),
                     .steps = o.steps.has_value(),
-                    .images = o.images.has_value()},
+                    .images = o.images.has_value(),
+                    .dimensions = !o.dimensions.empty()},
                    workload);
     Run run;
     if (!o.precision.empty()) {
@@ -199,6 +220,7 @@ Run run_request(const RunSettings& o, const Workload& workload, const GpuProfile
     run.generate_tokens = given(o.generate, "generate_tokens", 0);
     run.image_size = given(o.image_size, "image_size", 0);
     run.steps = given(o.steps, "steps", 0);
+    run.dimensions = given_dimensions(o.dimensions);
     run.parallel = parallelism(o, workload);
     run.execution = required_execution(o.execution);
     run.streams = o.streams;

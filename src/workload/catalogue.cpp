@@ -54,7 +54,7 @@ HubNames hub_names(const std::filesystem::path& file) {
 }
 
 bool has_file_ending(std::string_view name) {
-    constexpr std::string_view endings[] = {".toml", ".json", ".gguf", ".safetensors"};
+    constexpr std::string_view endings[] = {".toml", ".json", ".gguf", ".safetensors", ".onnx"};
     const std::string lower = lower_case(name);
     return std::any_of(std::begin(endings), std::end(endings), [&](std::string_view ending) { return lower.ends_with(ending); });
 }
@@ -65,13 +65,13 @@ bool looks_like_file(std::string_view name) {
 
 /// Formats of models that roofcast does not read yet.
 void refuse_unread_format(std::string_view name) {
-    constexpr std::pair<std::string_view, std::string_view> unread[] = {{".onnx", "ONNX"}, {".pt", "PyTorch"}, {".pth", "PyTorch"}};
+    constexpr std::pair<std::string_view, std::string_view> unread[] = {{".pt", "PyTorch"}, {".pth", "PyTorch"}};
     for (const auto& [ending, format] : unread) {
         if (!lower_case(name).ends_with(ending)) continue;
         throw Error({.what = fmt::format("roofcast does not read {} files yet", format),
                      .key = "model",
                      .found = std::string(name),
-                     .expected = "an id from `roofcast model list`, a TOML file, a Hugging Face config.json, a GGUF or a safetensors file",
+                     .expected = "an id from `roofcast model list`, a TOML, GGUF, safetensors or ONNX file, or a Hugging Face config.json",
                      .suggestion = "give the config.json of the same model, or its id"});
     }
 }
@@ -94,7 +94,7 @@ Error unknown_model(const std::filesystem::path& models_folder, const std::vecto
         {.what = "unknown model",
          .key = "model",
          .found = std::string(wanted),
-         .expected = "an id or alias of models/, a TOML file, file.toml#id, a Hugging Face config.json, a GGUF or a safetensors file",
+         .expected = "an id or alias of models/, file.toml#id, a TOML, GGUF, safetensors or ONNX file, or a Hugging Face config.json",
          .suggestion = std::move(suggestion)});
 }
 

@@ -9,6 +9,7 @@
 #include "workload/convnet.hpp"
 #include "workload/gguf.hpp"
 #include "workload/hugging_face.hpp"
+#include "workload/onnx/onnx.hpp"
 #include "workload/readers.hpp"
 #include "workload/safetensors.hpp"
 
@@ -198,6 +199,7 @@ std::optional<Workload> load_published(const std::filesystem::path& file) {
     if (ending == ".json") return load_hugging_face_config(file);
     if (ending == ".gguf") return load_gguf(file);
     if (ending == ".safetensors") return load_checkpoint(file);
+    if (is_onnx(file)) return load_onnx(file);
     return std::nullopt;
 }
 

@@ -10,6 +10,7 @@ int csv(const std::uint8_t* data, std::size_t size);
 int json(const std::uint8_t* data, std::size_t size);
 int toml(const std::uint8_t* data, std::size_t size);
 int net(const std::uint8_t* data, std::size_t size);
+int onnx(const std::uint8_t* data, std::size_t size);
 int files(const std::uint8_t* data, std::size_t size);
 int options(const std::uint8_t* data, std::size_t size);
 int scheduler(const std::uint8_t* data, std::size_t size);

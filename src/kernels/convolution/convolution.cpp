@@ -38,7 +38,7 @@ GemmParameters simt_parameters(double peak_fraction, const Gpu& gpu) {
 
 /// Whether the input is the left matrix as it lies: nothing is gathered.
 bool is_plain_gemm(const Conv2d& op) {
-    return has_one_tap(op) && op.stride == 1 && op.padding_h == 0 && op.padding_w == 0;
+    return has_one_tap(op) && op.stride == 1 && op.column_stride() == 1 && op.padding_h == 0 && op.padding_w == 0;
 }
 
 /// Fraction of the rate of smaller filters that those of more than 32 taps reach which are not for images.
@@ -119,7 +119,7 @@ bool has_first_layer_kernel(const Conv2d& op, const Gpu& gpu) {
     const bool called_so = gpu.profile.libraries.convolutions.first_layer_kernel && gpu.caller.convolves_as_pytorch() && op.channels_last &&
                            element_size(op.precision) == 2 * byte;
     return called_so && op.in_channels <= channels && op.out_channels == outputs && op.kernel_h == side && op.kernel_w == side &&
-           op.stride == stride && op.groups <= 1 && op.dilation == 1;
+           op.stride == stride && op.column_stride() == stride && op.groups <= 1 && op.dilation == 1;
 }
 
 /// Channels of each tap that a kernel multiplies: whole steps where it gathers them so.

@@ -26,7 +26,7 @@ bool has_usual_filter(const Conv2d& op) {
 /// Whether PyTorch's own kernel runs whose time is known: on planes, but for what it leaves to the library in fp16, of which strides of two
 /// depend on sizes that are not distinguished here. Rows of older GPUs are of older versions, which take as long as the library.
 bool runs_own_kernel(const Conv2d& op, const Gpu& gpu) {
-    const bool left_to_library = op.precision == Precision::fp16 && has_usual_filter(op) && op.stride == 1;
+    const bool left_to_library = op.precision == Precision::fp16 && has_usual_filter(op) && op.stride == 1 && op.column_stride() == 1;
     return gpu.caller.own_convolutions && !op.channels_last && !left_to_library && gpu.profile.libraries.convolutions.framework_depthwise;
 }
 

@@ -1,0 +1,270 @@
+// Nodes that no pattern has: element-wise operators, sums, reductions and products of activations.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "graph/tensor/emitter.hpp"
+
+namespace roofcast {
+
+namespace {
+
+/// FLOPs an element, of operators without a name in `Activation`: exponentials and divisions count as one operation each.
+struct UnaryFact {
+    std::string_view kind;
+    double flops;
+};
+constexpr std::array unary_facts{UnaryFact{"Abs", 1},     UnaryFact{"Ceil", 1},     UnaryFact{"Celu", 5},        UnaryFact{"Clip", 2},
+                                 UnaryFact{"Cos", 8},     UnaryFact{"Elu", 4},      UnaryFact{"Erf", 8},         UnaryFact{"Exp", 4},
+                                 UnaryFact{"Floor", 1},   UnaryFact{"Log", 4},      UnaryFact{"Mish", 8},        UnaryFact{"Neg", 1},
+                                 UnaryFact{"PRelu", 2},   UnaryFact{"Reciprocal", 1}, UnaryFact{"Round", 1},     UnaryFact{"Selu", 4},
+                                 UnaryFact{"Sign", 1},    UnaryFact{"Sin", 8},      UnaryFact{"Softplus", 5},    UnaryFact{"Softsign", 2},
+                                 UnaryFact{"Sqrt", 1},    UnaryFact{"Tanh", 8},     UnaryFact{"Cast", 1},        UnaryFact{"Not", 1},
+                                 UnaryFact{"IsNaN", 1},   UnaryFact{"IsInf", 1},    UnaryFact{"CumSum", 1},      UnaryFact{"Trilu", 1},
+                                 UnaryFact{"LRN", 8},     UnaryFact{"Shrink", 2},   UnaryFact{"ThresholdedRelu", 2}, UnaryFact{"LpNormalization", 4},
+                                 UnaryFact{"Atan", 8},    UnaryFact{"Tan", 8},      UnaryFact{"LogSoftmax", 6},  UnaryFact{"Hardmax", 3}};
+
+constexpr std::array<std::string_view, 19> binary_kinds{"Add",  "Sub",         "Mul",     "Div",            "Pow", "Min", "Max", "Mod", "Equal", "Less", "LessOrEqual",
+                                                        "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Where", "Sum", "Mean"};
+
+std::string lower(std::string_view kind) {
+    std::string text(kind);
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return text;
+}
+
+/// The activation that a node is by itself.
+std::optional<Activation> named_activation(const NetView& view, int i) {
+    const std::string_view kind = view.node(i).kind;
+    if (kind == "Relu") return Activation::relu;
+    if (kind == "LeakyRelu") return Activation::leaky_relu;
+    if (kind == "HardSwish") return Activation::hardswish;
+    if (kind == "HardSigmoid") return Activation::hardsigmoid;
+    if (kind == "Sigmoid") return Activation::sigmoid;
+    if (kind == "Gelu" || kind == "com.microsoft.Gelu" || kind == "com.microsoft.FastGelu" || kind == "com.microsoft.BiasGelu") return Activation::gelu;
+    if (kind == "com.microsoft.QuickGelu" || kind == "Mish") return Activation::silu;
+    if (kind == "Clip") {
+        constexpr double six = 6;
+        const auto most = view.node(i).find("max") != nullptr ? std::optional(view.node(i).number("max", 0)) : view.scalar(view.input(i, 2));
+        return most && *most > six ? Activation::relu : Activation::relu6;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool NetEmitter::elementwise(int i) {
+    const int out = view_.output(i);
+    const auto named = named_activation(view_, i);
+    if (named && by_maps(out)) {
+        maps_.activate(map_of(out), *named);
+        return true;
+    }
+    if (named) {
+        if (*named == Activation::gelu)
+            rows_.gelu(elements(out));
+        else
+            rows_.elementwise(lower(view_.node(i).kind), elements(out), 1, 8, Fusion::epilogue);
+        return true;
+    }
+    const auto fact = std::find_if(unary_facts.begin(), unary_facts.end(), [&](const UnaryFact& f) { return f.kind == view_.node(i).kind; });
+    if (fact == unary_facts.end()) return false;
+    rows_.elementwise(lower(fact->kind), elements(out), 1, fact->flops, Fusion::epilogue);
+    return true;
+}
+
+void NetEmitter::with_constant(int i, int constant, int data) {
+    const int out = view_.output(i);
+    const bool factor = view_.node(i).kind == "Mul" || view_.node(i).kind == "Div";
+    const double learned = parameters(constant);
+    const bool row = !view_.is_scalar(constant) && elements(constant) == view_.shape(out).back();
+    if (by_maps(out)) {
+        maps_.pointwise(factor ? "scale" : "shift", map_of(out), 1, 1, Fusion::epilogue, learned);
+        return;
+    }
+    if (factor && row && learned > 0) {
+        rows_.layer_scale("layer_scale", elements(out) / view_.shape(out).back(), view_.shape(out).back()).weights = learned;
+        return;
+    }
+    const bool positions = elements(constant) > view_.shape(out).back();
+    rows_.elementwise(positions ? "add_positions" : lower(view_.node(i).kind), elements(out), 1, 1).weights = learned;
+    static_cast<void>(data);
+}
+
+void NetEmitter::sum(int i) {
+    const int out = view_.output(i), a = view_.input(i, 0), b = view_.input(i, 1);
+    if (by_maps(out)) {
+        maps_.add(map_of(out));
+        return;
+    }
+    const auto embedded = [&](int t) {
+        const std::string_view kind = view_.kind_of(without_views(view_, t));
+        return kind == "Gather" || kind.empty();
+    };
+    const bool stream = !embedded(b) && !embedded(a);
+    if (stream)
+        rows_.residual("residual", elements(out));
+    else
+        rows_.elementwise("add_embeddings", elements(out), 2, 1);
+}
+
+bool NetEmitter::binary(int i) {
+    const std::string_view kind = view_.node(i).kind;
+    if (std::find(binary_kinds.begin(), binary_kinds.end(), kind) == binary_kinds.end() || view_.node(i).inputs.size() < 2) return false;
+    const int out = view_.output(i);
+    const double all = std::max(1.0, as_count(elements(out)));
+    int full = 0, constant = absent_tensor, data = absent_tensor;
+    double reads = 0;
+    for (const int t : view_.node(i).inputs) {
+        if (t < 0) continue;
+        if (!is_active(t)) {
+            constant = t;
+            continue;
+        }
+        data = t;
+        reads += as_count(elements(t)) / all;
+        full += view_.shape(t) == view_.shape(out) ? 1 : 0;
+    }
+    if (constant >= 0 && view_.node(i).inputs.size() == 2 && full == 1) {
+        with_constant(i, constant, data);
+        return true;
+    }
+    if (kind == "Mul" && gated_.contains(view_.input(i, 0)) != gated_.contains(view_.input(i, 1))) {
+        rows_.elementwise("silu_mul", elements(out), 2, 5, Fusion::chain, 2);
+        return true;
+    }
+    if (kind == "Add" && full == 2) {
+        sum(i);
+        return true;
+    }
+    if (kind == "Mul" && full == 1 && is_map(out) && reads < 2) {
+        maps_.gate(map_of(out));
+        return true;
+    }
+    OpNode& node = rows_.elementwise(lower(kind), elements(out), std::max(1.0, reads), 1);
+    std::get<Elementwise>(node.op).strided = numerics_.framework && full < 2;
+    for (const int t : view_.node(i).inputs) {
+        if (t >= 0 && !is_active(t)) node.weights += parameters(t);
+    }
+    if (kind == "Add" && full == 1 && !by_maps(out)) {
+        // Positions of one sequence, added to all.
+        auto& op = std::get<Elementwise>(node.op);
+        op.strided = false;
+        op.reads = 2;
+        node.name = "add_positions";
+    }
+    return true;
+}
+
+bool NetEmitter::reduction(int i) {
+    const std::string_view kind = view_.node(i).kind;
+    const int in = view_.input(i, 0), out = view_.output(i);
+    if (kind == "Softmax" || kind == "LogSoftmax") {
+        const std::int64_t standard = view_.net.operator_set >= 13 ? -1 : 1;
+        std::int64_t axis = view_.node(i).integer("axis", standard);
+        const TensorShape& shape = view_.shape(in);
+        if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
+        Count columns = 1;
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+            const bool within = view_.net.operator_set >= 13 ? static_cast<std::int64_t>(k) == axis : static_cast<std::int64_t>(k) >= axis;
+            if (within) columns *= shape[k];
+        }
+        rows_.add("softmax", RowWise{.kind = RowOp::softmax, .rows = columns > 0 ? elements(in) / columns : Count(0), .cols = columns, .precision = numerics_.stored}, 0, Fusion::chain);
+        return true;
+    }
+    if (kind.starts_with("ArgM")) {
+        constexpr std::int64_t smallest_vocabulary = 8192;
+        const Count rows = elements(out), columns = rows > 0 ? elements(in) / rows : Count(0);
+        if (columns >= smallest_vocabulary)
+            rows_.add("sampling", RowWise{RowOp::softmax, rows, columns, Precision::fp32}, 0, Fusion::chain, eager::sampling);
+        else
+            rows_.add("reduce", Reduce{.inputs = elements(in), .outputs = rows, .window = as_count(columns), .precision = numerics_.stored});
+        return true;
+    }
+    if (kind.starts_with("Global")) {
+        global_pool(i);
+        return true;
+    }
+    if (kind == "MaxPool" || kind == "AveragePool" || kind == "LpPool") {
+        pool(i);
+        return true;
+    }
+    if (!kind.starts_with("Reduce")) return false;
+    global_pool(i);
+    return true;
+}
+
+void NetEmitter::global_pool(int i) {
+    const Count inputs = elements(view_.input(i, 0)), outputs = elements(view_.output(i));
+    const double window = outputs > 0 ? as_count(inputs) / as_count(outputs) : 1;
+    rows_.add("pool", Reduce{.inputs = inputs, .outputs = outputs, .window = window, .precision = numerics_.stored});
+}
+
+void NetEmitter::pool(int i) {
+    const auto kernel = view_.node(i).integers("kernel_shape");
+    Count window = 1;
+    for (const std::int64_t side : kernel) window *= side;
+    const bool framework = lowering_.framework();
+    rows_.add("pool", Reduce{.inputs = elements(view_.input(i, 0)),
+                             .outputs = elements(view_.output(i)),
+                             .window = as_count(window),
+                             .precision = numerics_.stored,
+                             .addressed = framework,
+                             .indexed = framework && view_.node(i).kind == "MaxPool"});
+}
+
+bool NetEmitter::product(int i) {
+    const std::string_view kind = view_.node(i).kind;
+    if (kind == "LSTM" || kind == "GRU" || kind == "RNN") {
+        recurrent(i);
+        return true;
+    }
+    if (kind == "Einsum" || !(kind == "MatMul" || kind == "com.microsoft.FusedMatMul" || kind == "Gemm")) return false;
+    const TensorShape& out = view_.shape(view_.output(i));
+    const TensorShape& left = view_.shape(view_.input(i, 0));
+    if (out.size() < 2 || left.size() < 2) return false;
+    const bool transposed = view_.node(i).integer("transA", 0) != 0;
+    const Count m = out[out.size() - 2], n = out.back(), k = transposed ? left[left.size() - 2] : left.back();
+    const Count batch = m * n > 0 ? elements(view_.output(i)) / (m * n) : Count(0);
+    rows_.batched("gemm", batch, m, n, k);
+    return true;
+}
+
+void NetEmitter::recurrent(int i) {
+    // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one GEMM of all inputs, then for each step a GEMM of the states and a kernel
+    // that reads both sums of the gates, and writes the states.
+    const std::string_view kind = view_.node(i).kind;
+    const Count gates = kind == "LSTM" ? 4 : kind == "GRU" ? 3 : 1;
+    const TensorShape &x = view_.shape(view_.input(i, 0)), &weights = view_.shape(view_.input(i, 1));
+    const Count directions = weights[0], inputs = weights[2], hidden = gates > 0 ? Count(weights[1]) / gates : Count(0);
+    const bool batch_first = view_.node(i).integer("layout", 0) != 0;
+    const Count steps = batch_first ? x[1] : x[0], batch = batch_first ? x[0] : x[1], outputs = gates * hidden;
+    OpNode& product = rows_.linear("recurrent_inputs", steps * batch, directions * outputs, inputs);
+    product.weights = as_count(elements(view_.input(i, 1))) + as_count(elements(view_.input(i, 2)));
+    if (view_.input(i, 3) >= 0) product.weights += as_count(elements(view_.input(i, 3)));
+    OpNode& states = rows_.linear("recurrent", batch, outputs, hidden);
+    states.weights = 0;
+    states.repeat = directions * steps;
+    OpNode& turned = rows_.elementwise("gates", batch * outputs, 2.25, 8, Fusion::none);
+    std::get<Elementwise>(turned.op).writes = 0.5;
+    turned.repeat = directions * steps;
+}
+
+bool NetEmitter::normalization(int i) {
+    const std::string_view kind = view_.node(i).kind;
+    if (kind == "BatchNormalization") {
+        maps_.normalize(map_of(view_.output(i)), ConvNorm::batch);
+        return true;
+    }
+    if (kind != "InstanceNormalization" && kind != "GroupNormalization" && kind != "MeanVarianceNormalization") return false;
+    const TensorShape& shape = view_.shape(view_.output(i));
+    if (shape.size() < 2) return false;
+    const Count groups = kind == "GroupNormalization" ? Count(view_.node(i).integer("num_groups", 1)) : Count(shape[1]);
+    const Count rows = Count(shape[0]) * groups;
+    const RowWise op{.kind = RowOp::layernorm, .rows = rows, .cols = elements(view_.output(i)) / rows, .precision = numerics_.norm, .any_operands = lowering_.framework()};
+    rows_.add("layernorm", op, parameters(view_.input(i, 1)) + parameters(view_.input(i, 2)), Fusion::chain);
+    return true;
+}
+
+}  // namespace roofcast

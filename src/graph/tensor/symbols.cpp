@@ -1,0 +1,157 @@
+// What the symbols in a net's inputs stand for in a run.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "graph/tensor/known.hpp"
+#include "io/identifier.hpp"
+#include "roofcast/error.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+const Tensor& input_tensor(const TensorNet& net, int number) {
+    return net.tensors[static_cast<std::size_t>(number)];
+}
+
+/// Dimensions of an input that are height and width of images; none: it is no image.
+std::vector<std::size_t> image_dimensions(const Tensor& input) {
+    constexpr std::size_t rank = 4;
+    constexpr std::int64_t most_channels = 16;
+    if (input.shape.size() != rank || !is_floating(input.type)) return {};
+    const auto channels = [&](std::size_t i) {
+        return input.shape[i].symbol.empty() && input.shape[i].size >= 1 && input.shape[i].size <= most_channels;
+    };
+    if (!channels(1) && channels(3)) return {1, 2};
+    return {2, 3};
+}
+
+void set_batch(const TensorNet& net, const Run& run, Sizes& sizes) {
+    if (net.inputs.empty()) return;
+    for (const int number : net.inputs) {
+        const Tensor& input = input_tensor(net, number);
+        if (input.shape.empty() || input.shape.front().symbol.empty()) continue;
+        const std::string symbol = lower_case(input.shape.front().symbol);
+        const bool of_text = symbol.find("seq") != std::string::npos || symbol.find("len") != std::string::npos;
+        if (!of_text) sizes.emplace(input.shape.front().symbol, run.batch);
+    }
+}
+
+void set_image_size(const TensorNet& net, const Run& run, Sizes& sizes) {
+    if (run.image_size == 0) return;
+    bool any = false;
+    for (const int number : net.inputs) {
+        const Tensor& input = input_tensor(net, number);
+        for (const std::size_t i : image_dimensions(input)) {
+            const Dimension& side = input.shape[i];
+            any = true;
+            if (!side.symbol.empty()) sizes.emplace(side.symbol, run.image_size);
+            if (side.symbol.empty() && side.size != run.image_size) {
+                throw Error({.what = fmt::format("the images of the net have a fixed side of {}", side.size),
+                             .key = "image_size",
+                             .found = std::to_string(run.image_size),
+                             .suggestion = "leave it out, or export the net with dynamic sizes"});
+            }
+        }
+    }
+    if (!any) throw Error({.what = "the net takes no images", .key = "image_size", .suggestion = "leave it out"});
+}
+
+/// Symbols that are the number of tokens: the second dimension of whole-number inputs, but for that of a cache.
+std::vector<std::string> token_symbols(const TensorNet& net) {
+    std::vector<std::string> symbols;
+    for (const int number : net.inputs) {
+        const Tensor& input = input_tensor(net, number);
+        const bool whole = input.type == ElementType::int64 || input.type == ElementType::int32;
+        if (!whole || input.shape.size() != 2 || input.shape[1].symbol.empty()) continue;
+        const std::string& symbol = input.shape[1].symbol;
+        const std::string lower = lower_case(symbol);
+        const bool of_cache = lower.find("past") != std::string::npos || lower.find("total") != std::string::npos;
+        if (!of_cache && std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+    }
+    return symbols;
+}
+
+void set_tokens(const TensorNet& net, const Run& run, Sizes& sizes) {
+    if (run.prompt_tokens == 0) return;
+    std::vector<std::string> symbols = token_symbols(net);
+    std::erase_if(symbols, [&](const std::string& symbol) { return sizes.contains(symbol); });
+    if (symbols.size() == 1) sizes.emplace(symbols.front(), run.prompt_tokens);
+    if (symbols.size() > 1) {
+        throw Error({.what = "several dimensions of the net may be the number of tokens",
+                     .key = "prompt_tokens",
+                     .found = fmt::format("{}", fmt::join(symbols, ", ")),
+                     .suggestion = "set each with `dimensions`"});
+    }
+}
+
+/// Exporters write sums: "past_sequence_length + 1".
+std::optional<std::int64_t> sum_of(const std::string& text, const Sizes& sizes) {
+    std::int64_t total = 0;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t plus = std::min(text.find('+', start), text.size());
+        std::string term = text.substr(start, plus - start);
+        term.erase(0, term.find_first_not_of(' '));
+        term.erase(term.find_last_not_of(' ') + 1);
+        const bool number = !term.empty() && term.size() < 10 && term.find_first_not_of("0123456789") == std::string::npos;
+        const auto known = sizes.find(term);
+        if (!number && known == sizes.end()) return std::nullopt;
+        total += number ? std::stoll(term) : known->second;
+        start = plus + 1;
+    }
+    return total;
+}
+
+Sizes sizes_of(const TensorNet& net, const Run& run) {
+    const std::vector<std::string> known = symbols_of(net);
+    Sizes sizes;
+    for (const auto& [symbol, size] : run.dimensions) {
+        // A term of a sum is a symbol too.
+        const bool there = std::any_of(known.begin(), known.end(), [&](const std::string& k) {
+            return k == symbol || (k.find('+') != std::string::npos && k.find(symbol) != std::string::npos);
+        });
+        if (!there) {
+            throw Error({.what = "the net has no such dimension",
+                         .key = "dimensions",
+                         .found = symbol,
+                         .expected = known.empty() ? "none: all its sizes are fixed" : fmt::format("one of {}", fmt::join(known, ", ")),
+                         .suggestion = did_you_mean(symbol, known)});
+        }
+        sizes[symbol] = size;
+    }
+    set_batch(net, run, sizes);
+    set_image_size(net, run, sizes);
+    set_tokens(net, run, sizes);
+    return sizes;
+}
+
+}  // namespace
+
+std::vector<TensorShape> input_shapes(const TensorNet& net, const Run& run) {
+    const Sizes sizes = sizes_of(net, run);
+    std::vector<TensorShape> shapes;
+    for (const int number : net.inputs) {
+        const Tensor& input = input_tensor(net, number);
+        TensorShape shape;
+        for (const Dimension& dimension : input.shape) {
+            const auto size = dimension.symbol.empty() ? std::optional(dimension.size) : sum_of(dimension.symbol, sizes);
+            if (!size) {
+                throw Error({.what = fmt::format("the net leaves a dimension of input {} open", input.name),
+                             .key = "dimensions",
+                             .found = dimension.symbol,
+                             .suggestion = fmt::format("give `dimensions` {}=N", dimension.symbol)});
+            }
+            shape.push_back(*size);
+        }
+        shapes.push_back(std::move(shape));
+    }
+    return shapes;
+}
+
+}  // namespace roofcast
