@@ -136,7 +136,7 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && lowering_.separate_bias) {
         OpNode& bias = add_in_place("bias", out, 1, Fusion::folded);
-        bias.same_call = folds;
+        bias.same_call = folds || spec.folded_norm;
         std::get<Elementwise>(bias.op).strided = true;
     }
     return normalize_and_activate(out, folds ? ConvNorm::none : spec.norm, spec.activation);

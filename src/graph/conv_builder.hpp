@@ -36,6 +36,7 @@ struct ConvSpec {
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
+    bool folded_norm = false;     ///< the bias is what is left of a norm that an exporter folded into the weights
     bool published = true;        ///< false: published counts leave it out
 
     [[nodiscard]] Count columns() const { return kernel_width > 0 ? kernel_width : kernel; }

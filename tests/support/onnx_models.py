@@ -65,9 +65,11 @@ class Net:
 
     def conv(self, name, x, ins, outs, kernel=1, stride=1, groups=1, norm=True, bias=False, act=None):
         pad = kernel // 2
-        inputs = [x, self.weight(f"{name}.conv.weight", [outs, ins // groups, kernel, kernel])]
-        if bias or (norm and self.folded):
-            inputs.append(self.weight(f"{name}.conv.bias", [outs]))
+        computed = norm and self.folded
+        prefix = f"onnx::Conv_{name}" if computed else f"{name}.conv"
+        inputs = [x, self.weight(f"{prefix}.weight", [outs, ins // groups, kernel, kernel])]
+        if bias or computed:
+            inputs.append(self.weight(f"{prefix}.bias", [outs]))
         y = self.op("Conv", *inputs, dilations=[1, 1], group=groups, kernel_shape=[kernel, kernel], pads=[pad] * 4, strides=[stride] * 2)
         if norm and not self.folded:
             y = self.batch_norm(f"{name}.bn", y, outs)
@@ -273,15 +275,16 @@ def opt_125m():
     return net
 
 
-def yolov8n(decoded=False):
-    net = Net("yolov8n-decoded" if decoded else "yolov8n", 12)
+def yolov8n(decoded=False, folded=False):
+    name = "yolov8n" + ("-decoded" if decoded else "") + ("-folded" if folded else "")
+    net = Net(name, 17, folded)
 
     def unit(name, x, ins, outs, kernel=1, stride=1):
         return net.conv(name, x, ins, outs, kernel, stride, act="silu")
 
     def c2f(name, x, ins, outs, blocks, shortcut):
         half = outs // 2
-        parts = net.op("Split", unit(f"{name}.cv1", x, ins, outs), outputs=2, axis=1, split=[half, half])
+        parts = net.op("Split", unit(f"{name}.cv1", x, ins, outs), outputs=2, axis=1)
         for block in range(blocks):
             y = unit(f"{name}.m.{block}.cv1", parts[-1], half, half, 3)
             y = unit(f"{name}.m.{block}.cv2", y, half, half, 3)
@@ -316,12 +319,12 @@ def yolov8n(decoded=False):
             y = unit(f"model.22.{branch}.{i}.1", y, hidden, hidden, 3)
             outputs.append(net.conv(f"model.22.{branch}.{i}.2", y, hidden, outs, norm=False, bias=True))
         levels.append(net.op("Reshape", join(*outputs), net.whole([0, 144, -1])))
-    boxes, classes = net.op("Split", net.op("Concat", *levels, axis=2), outputs=2, axis=1, split=[64, 80])
+    boxes, classes = net.op("Split", net.op("Concat", *levels, axis=2), net.whole([64, 80]), outputs=2, axis=1)
     boxes = net.op("Transpose", net.op("Reshape", boxes, net.whole([0, 4, 16, -1])), perm=[0, 2, 1, 3])
     boxes = net.conv("model.22.dfl", net.op("Softmax", boxes, axis=1), 16, 1, norm=False)
     boxes = net.op("Reshape", boxes, net.whole([0, 4, -1]))
     if decoded:
-        near, far = net.op("Split", boxes, outputs=2, axis=1, split=[2, 2])
+        near, far = net.op("Split", boxes, outputs=2, axis=1)
         anchors = net.weight("onnx::Sub_anchors", [1, 2, 8400])
         near, far = net.op("Sub", anchors, near), net.op("Add", anchors, far)
         middle = net.op("Div", net.op("Add", near, far), net.constant(2.0))
@@ -330,7 +333,8 @@ def yolov8n(decoded=False):
     return net
 
 
-MODELS = (resnet50, lambda: resnet50(True), mobilenet_v2, efficientnet_b0, vit_b16, bert_base, opt_125m, yolov8n, lambda: yolov8n(True))
+MODELS = (resnet50, lambda: resnet50(True), mobilenet_v2, efficientnet_b0, vit_b16, bert_base, opt_125m, yolov8n,
+          lambda: yolov8n(folded=True), lambda: yolov8n(True, True))
 
 
 def main(folder):

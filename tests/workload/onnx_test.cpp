@@ -26,7 +26,7 @@ TemporaryFile model_file(const std::string& graph) {
     return TemporaryFile("net.onnx", bytes::model(graph));
 }
 
-ErrorDetail failure(const std::string& content) {
+ErrorDetail onnx_failure(const std::string& content) {
     const TemporaryFile file("net.onnx", content);
     try {
         static_cast<void>(load_workload(file.path()));
@@ -85,14 +85,14 @@ TEST_CASE("operators are put into an order in which they can run") {
 
 TEST_CASE("operators in a cycle are refused") {
     const std::string graph = bytes::node("Neg", {"b"}, {"a"}) + bytes::node("Relu", {"a"}, {"b"}) + bytes::input("x", {"2"}) + bytes::output("b");
-    CHECK(failure(bytes::model(graph)).what.find("cycle") != std::string::npos);
+    CHECK(onnx_failure(bytes::model(graph)).what.find("cycle") != std::string::npos);
 }
 
 TEST_CASE("a tensor that nothing computes is refused by name") {
     const std::string graph = bytes::node("Relu", {"missing"}, {"y"}) + bytes::input("x", {"2"}) + bytes::output("y");
-    CHECK(failure(bytes::model(graph)).key == "missing");
+    CHECK(onnx_failure(bytes::model(graph)).key == "missing");
     const std::string twice = bytes::node("Relu", {"x"}, {"y"}) + bytes::node("Neg", {"x"}, {"y"}) + bytes::input("x", {"2"}) + bytes::output("y");
-    CHECK(failure(bytes::model(twice)).key == "y");
+    CHECK(onnx_failure(bytes::model(twice)).key == "y");
 }
 
 TEST_CASE("truncated files are refused wherever they end") {
@@ -101,7 +101,7 @@ TEST_CASE("truncated files are refused wherever they end") {
     const std::size_t behind_graph = bytes::field(8, bytes::field(2, std::uint64_t{13})).size();
     for (std::size_t length = 1; length < whole.size() - behind_graph; ++length) {
         CAPTURE(length);
-        CHECK_FALSE(failure(whole.substr(0, length)).what.empty());
+        CHECK_FALSE(onnx_failure(whole.substr(0, length)).what.empty());
     }
 }
 
@@ -113,15 +113,15 @@ TEST_CASE("two gigabytes of zeros are refused at once") {
 }
 
 TEST_CASE("text is no net, and an empty file none either") {
-    CHECK_FALSE(failure("# a model\n[[variant]]\n").what.empty());
-    CHECK_FALSE(failure("").what.empty());
+    CHECK_FALSE(onnx_failure("# a model\n[[variant]]\n").what.empty());
+    CHECK_FALSE(onnx_failure("").what.empty());
     // A model without a graph.
-    CHECK_FALSE(failure(bytes::field(1, std::uint64_t{8})).what.empty());
+    CHECK_FALSE(onnx_failure(bytes::field(1, std::uint64_t{8})).what.empty());
 }
 
 TEST_CASE("implausible sizes are refused") {
     const std::string huge = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {std::uint64_t{1} << 50U, 6}) + bytes::input("x", {"2", "4"}) + bytes::output("y");
-    CHECK(failure(bytes::model(huge)).key == "w");
+    CHECK(onnx_failure(bytes::model(huge)).key == "w");
     // Each is plausible; their product is not.
     const std::uint64_t large = std::uint64_t{1} << 39U;
     const std::string product = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {large, large}) + bytes::input("x", {"2", std::to_string(large)}) + bytes::output("y");
@@ -138,11 +138,11 @@ TEST_CASE("nets of more operators than any exporter writes are refused") {
         graph += bytes::node("Relu", {last}, {next});
         last = next;
     }
-    CHECK(failure(bytes::model(graph + bytes::output(last))).expected == "at most 200000");
+    CHECK(onnx_failure(bytes::model(graph + bytes::output(last))).expected == "at most 200000");
 }
 
 TEST_CASE("graphs nested without end are refused") {
     std::string inner = bytes::node("Relu", {"x"}, {"y"});
     for (int depth = 0; depth < 40; ++depth) inner = bytes::node("If", {"x"}, {"y"}, bytes::field(5, bytes::field(1, std::string("then_branch")) + bytes::field(6, inner)));
-    CHECK(failure(bytes::model(inner + bytes::input("x", {"2"}) + bytes::output("y"))).what.find("nested") != std::string::npos);
+    CHECK(onnx_failure(bytes::model(inner + bytes::input("x", {"2"}) + bytes::output("y"))).what.find("nested") != std::string::npos);
 }

@@ -86,6 +86,8 @@ void NetEmitter::convolution(int i, const Step& found) {
     Map in = map_of(found.input);
     ConvSpec spec = conv_spec(i, found, in);
     spec.shared_weights = !first_use(found.weights);
+    // PyTorch's exporter names what it computes from weights after the operator.
+    spec.folded_norm = spec.bias && view_.net.tensors[static_cast<std::size_t>(found.bias)].name.starts_with("onnx::Conv");
     maps_.conv(in, spec);
 }
 

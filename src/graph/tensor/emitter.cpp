@@ -218,6 +218,12 @@ Map NetEmitter::map_of(int t) {
 }
 
 bool NetEmitter::first_use(int t) {
+    // Exporters transpose weights in an operator, or name them twice.
+    for (int steps = 0; t >= 0 && steps < 8; ++steps) {
+        const int producer = view_.producer(t);
+        if (producer < 0 || view_.computed(t)) break;
+        t = view_.input(producer, 0);
+    }
     return t < 0 || counted_.insert(t).second;
 }
 

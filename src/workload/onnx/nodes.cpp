@@ -6,13 +6,11 @@
 #include <unordered_map>
 
 #include "roofcast/error.hpp"
+#include "workload/onnx/flattened.hpp"
 
 namespace roofcast {
 
 namespace {
-
-/// More than the largest exported nets have; some hundred bytes each.
-constexpr int most_nodes = 200'000;
 
 TensorAttribute attribute_of(const onnx::AttributeProto& proto, const std::filesystem::path& file) {
     TensorAttribute attribute{.name = proto.name(), .integers = {}, .numbers = {}, .text = proto.s()};
@@ -26,33 +24,25 @@ TensorAttribute attribute_of(const onnx::AttributeProto& proto, const std::files
 
 class NetReader {
 public:
-    NetReader(const onnx::ModelProto& model, const std::filesystem::path& file) : graph_(model.graph()), file_(file) {
+    NetReader(const onnx::ModelProto& model, const std::filesystem::path& file)
+        : graph_(model.graph()), file_(file), flat_(flattened_graph(model, file)) {
         for (const auto& set : model.opset_import()) {
             if (set.domain().empty() || set.domain() == "ai.onnx") net_.operator_set = set.version();
         }
     }
 
     TensorNet read() && {
-        require_size();
         read_tensors();
-        for (const auto& node : graph_.node()) read_node(node);
+        for (const auto& node : flat_.nodes) read_node(node);
         sort_nodes();
         for (const auto& output : graph_.output()) net_.outputs.push_back(known(output.name(), "the graph's outputs"));
         return std::move(net_);
     }
 
 private:
-    void require_size() const {
-        if (graph_.node_size() <= most_nodes) return;
-        throw Error({.what = "the net has too many operators",
-                     .file = file_.string(),
-                     .found = std::to_string(graph_.node_size()),
-                     .expected = fmt::format("at most {}", most_nodes)});
-    }
-
     void read_tensors() {
-        for (const auto& initializer : graph_.initializer()) {
-            Tensor tensor = constant_tensor(initializer, file_);
+        for (const onnx::TensorProto* initializer : flat_.weights) {
+            Tensor tensor = constant_tensor(*initializer, file_);
             tensor.initializer = true;
             add(std::move(tensor));
         }
@@ -191,6 +181,7 @@ private:
 
     const onnx::GraphProto& graph_;
     const std::filesystem::path& file_;
+    FlattenedGraph flat_;
     TensorNet net_;
     std::vector<const onnx::NodeProto*> nodes_;  ///< of the net's nodes
     std::unordered_map<std::string, int> numbers_;

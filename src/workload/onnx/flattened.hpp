@@ -1,0 +1,21 @@
+#pragma once
+/// The operators of a model without calls: local functions in their place, and the branch that a constant condition takes.
+
+#include <vector>
+
+#include "workload/onnx/tensors.hpp"
+
+namespace roofcast {
+
+/// More than the largest exported nets have; some hundred bytes each.
+inline constexpr std::size_t most_onnx_nodes = 200'000;
+
+struct FlattenedGraph {
+    std::vector<onnx::NodeProto> nodes;
+    std::vector<const onnx::TensorProto*> weights;  ///< of the graph and of branches
+};
+
+/// Throws Error that names `file` where there are too many operators, or functions call each other without end.
+FlattenedGraph flattened_graph(const onnx::ModelProto& model, const std::filesystem::path& file);
+
+}  // namespace roofcast
