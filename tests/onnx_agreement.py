@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 import onnx_models  # noqa: E402
@@ -16,20 +17,40 @@ import onnx_models  # noqa: E402
 GPUS = "t4,rtx-4090,h100-sxm"
 ENGINES = ["cuda_graph", "compiled", "tensorrt"]
 FUSING = ["compiled", "tensorrt"]
+ALL = ["eager", *ENGINES]
 TOLERANCE = 0.01
-# Net, descriptor, options, execution modes, whether parameters agree. Norms that an exporter folded into convolutions leave a bias where
-# there were a scale and a shift, and no kernel of their own: only software that folds them too runs the same kernels.
+
+
+class Pair(NamedTuple):
+    net: str
+    descriptor: str
+    modes: list
+    of_net: tuple = ()  # options
+    of_descriptor: tuple = ()
+    precision: str = "fp16"
+    time: str = "latency_ms"  # of the descriptor
+    parameters: bool = True  # agree
+    macs: bool = True
+
+
+PROMPT, IMAGE = ("--prompt", "512"), ("--image-size", "640")
+# Norms that an exporter folded into convolutions leave a bias where there were a scale and a shift, and no kernel of their own: only
+# software that folds them too runs the same kernels. The script of YOLOv8 does so before an eager framework runs it.
 PAIRS = [
-    ("resnet50", "resnet50", [], ["eager", *ENGINES], True),
-    ("resnet50-folded", "resnet50", [], ["tensorrt"], False),
-    ("mobilenet-v2", "mobilenet-v2", [], ["eager", *ENGINES], True),
-    ("efficientnet-b0", "efficientnet-b0", [], ["eager", *ENGINES], True),
-    ("vit-b-16", "vit-base-patch16-224", [], ["eager", *ENGINES], True),
-    ("bert-base", "bert-base", ["--prompt", "512"], ["eager", *ENGINES], True),
-    ("opt-125m", "opt-125m", ["--prompt", "512"], ["eager", *ENGINES], True),
-    # The descriptor's own script folds the norms before an eager framework runs it.
-    ("yolov8n", "yolov8n", ["--image-size", "640"], ENGINES, True),
-    ("yolov8n-folded", "yolov8n", ["--image-size", "640"], ["eager", *FUSING], False),
+    Pair("resnet50", "resnet50", ALL),
+    Pair("resnet50-folded", "resnet50", ["tensorrt"], parameters=False),
+    Pair("resnet50-folded-int8", "resnet50", ["tensorrt"], precision="int8", parameters=False),
+    Pair("mobilenet-v2", "mobilenet-v2", ALL),
+    Pair("efficientnet-b0", "efficientnet-b0", ALL),
+    Pair("vit-b-16", "vit-base-patch16-224", ALL),
+    Pair("bert-base", "bert-base", ALL, PROMPT, PROMPT),
+    Pair("bert-base-fused", "bert-base", ALL, PROMPT, PROMPT),
+    Pair("opt-125m", "opt-125m", ALL, PROMPT, PROMPT, time="ttft_ms"),
+    Pair("llama-3.2-1b", "llama-3.2-1b", ALL, (*PROMPT, "--dim", "past_sequence_length=0"), PROMPT, time="ttft_ms"),
+    Pair("llama-3.2-1b", "llama-3.2-1b", ENGINES, ("--prompt", "1", "--dim", "past_sequence_length=511"),
+         ("--prompt", "511", "--generate", "2"), time="tpot_ms", macs=False),
+    Pair("yolov8n", "yolov8n", ENGINES, IMAGE, IMAGE),
+    Pair("yolov8n-folded", "yolov8n", ["eager", *FUSING], IMAGE, IMAGE, parameters=False),
 ]
 
 
@@ -37,14 +58,13 @@ def run(program, *arguments):
     return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def rows(program, model, options, modes, key):
-    """Latencies by GPU, mode and batch."""
-    common = ["--gpu", GPUS, "--execution", ",".join(modes), "--batch", "1,16", "--precision", "fp16", "--format", "csv"]
-    table = csv.DictReader(io.StringIO(run(program, "sweep", "--model", model, *common, *options)))
+def latencies(program, model, options, pair, time):
+    """By GPU, mode and batch."""
+    common = ["--gpu", GPUS, "--execution", ",".join(pair.modes), "--batch", "1,16", "--precision", pair.precision, "--format", "csv"]
     found = {}
-    for row in table:
+    for row in csv.DictReader(io.StringIO(run(program, "sweep", "--model", model, *common, *options))):
         assert row["reason"] == "", f"{model}: {row['reason']}"
-        found[row["gpu"], row["execution"], row["batch"]] = float(row[key])
+        found[row["gpu"], row["execution"], row["batch"]] = float(row[time])
     return found
 
 
@@ -56,15 +76,15 @@ def figures(program, model, options=()):
 def main(program, folder):
     onnx_models.main(folder)
     differences, ratios = [], []
-    for net, descriptor, options, modes, counts in PAIRS:
-        file = str(Path(folder) / f"{net}.onnx")
-        ours, theirs = figures(program, file, options), figures(program, descriptor)
-        if ours[1] != theirs[1] or (counts and ours[0] != theirs[0]):
-            differences.append(f"{net}: {ours} parameters and GMACs, {theirs} of {descriptor}")
-        expected = rows(program, descriptor, options, modes, "ttft_ms" if descriptor.startswith("opt") else "latency_ms")
-        latencies = rows(program, file, options, modes, "latency_ms")
-        assert latencies.keys() == expected.keys()
-        ratios += [(latencies[place] / expected[place], net, *place) for place in expected]
+    for pair in PAIRS:
+        file = str(Path(folder) / f"{pair.net}.onnx")
+        ours, theirs = figures(program, file, pair.of_net), figures(program, pair.descriptor)
+        if (pair.macs and ours[1] != theirs[1]) or (pair.parameters and ours[0] != theirs[0]):
+            differences.append(f"{pair.net}: {ours} parameters and GMACs, {theirs} of {pair.descriptor}")
+        expected = latencies(program, pair.descriptor, pair.of_descriptor, pair, pair.time)
+        found = latencies(program, file, pair.of_net, pair, "latency_ms")
+        assert found.keys() == expected.keys()
+        ratios += [(found[place] / expected[place], pair.net, *place) for place in expected]
     beyond = [ratio for ratio in ratios if abs(ratio[0] - 1) > TOLERANCE]
     differences += [f"{ratio[0]:.4f} of the descriptor's latency: {' '.join(ratio[1:])}" for ratio in beyond]
     print("\n".join(differences))

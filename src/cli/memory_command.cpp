@@ -44,7 +44,7 @@ std::vector<Storage> storages(const RunOptions& options, const Workload& workloa
     if (options.precision.empty()) rows.push_back(computed_in(Precision::fp32));
     rows.push_back(computed_in(precision));
     if (precision != Precision::fp16 && precision != Precision::bf16) return rows;
-    if (std::holds_alternative<ConvNet>(workload.architecture)) {  // convolutions have no weight-only formats
+    if (is_convolutional(workload)) {  // convolutions have no weight-only formats
         if (options.precision.empty()) rows.push_back(computed_in(Precision::int8));
         return rows;
     }

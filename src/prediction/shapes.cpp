@@ -20,6 +20,11 @@ const DecoderLlm* language_model(const Workload& workload) {
     return std::get_if<DecoderLlm>(&workload.architecture);
 }
 
+bool is_convolutional(const Workload& workload) {
+    const bool net = std::holds_alternative<TensorNet>(workload.architecture) && workload.family == "cnn";
+    return net || std::holds_alternative<ConvNet>(workload.architecture);
+}
+
 std::int64_t context_tokens(const Workload& workload, const Run& run) {
     const VisionLanguage* vlm = vision_language(workload);
     return run.prompt_tokens + (vlm == nullptr ? 0 : image_tokens(*vlm, run));

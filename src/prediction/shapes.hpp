@@ -12,6 +12,9 @@ const DecoderLlm* language_model(const Workload& workload);
 /// The whole of a VLM; nullptr for other families.
 const VisionLanguage* vision_language(const Workload& workload);
 
+/// Whether it is made of convolutions, which have no weight-only formats.
+bool is_convolutional(const Workload& workload);
+
 /// Tokens in the cache of one sequence before the first is generated: prompt and images.
 std::int64_t context_tokens(const Workload& workload, const Run& run);
 

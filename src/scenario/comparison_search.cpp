@@ -24,7 +24,7 @@ bool has_16_bits(Precision p) {
 
 /// Convolutional nets have no weight-only formats; of published totals nothing is known by layer.
 bool takes_weight_formats(const Workload& workload) {
-    return !std::holds_alternative<ConvNet>(workload.architecture) && !std::holds_alternative<Summary>(workload.architecture);
+    return !is_convolutional(workload) && !std::holds_alternative<Summary>(workload.architecture);
 }
 
 /// 16 bits and more, the model's own first: of equal settings the first is taken.

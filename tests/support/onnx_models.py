@@ -15,8 +15,8 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 class Net:
     """A graph that grows by one operator a call. Tensors are names."""
 
-    def __init__(self, name, opset, folded=False):
-        self.name, self.opset, self.folded = name, opset, folded
+    def __init__(self, name, opset, folded=False, quantized=False):
+        self.name, self.opset, self.folded, self.quantized = name, opset, folded, quantized
         self.nodes, self.weights, self.inputs, self.outputs = [], [], [], []
         self.count = 0
 
@@ -67,7 +67,13 @@ class Net:
         pad = kernel // 2
         computed = norm and self.folded
         prefix = f"onnx::Conv_{name}" if computed else f"{name}.conv"
-        inputs = [x, self.weight(f"{prefix}.weight", [outs, ins // groups, kernel, kernel])]
+        shape = [outs, ins // groups, kernel, kernel]
+        if self.quantized:
+            scale, zero = self.constant(0.02), self.constant(0, np.int8)
+            x = self.op("DequantizeLinear", self.op("QuantizeLinear", x, scale, zero), scale, zero)
+            inputs = [x, self.op("DequantizeLinear", self.weight(f"{prefix}.weight_quantized", shape, TensorProto.INT8), scale, zero)]
+        else:
+            inputs = [x, self.weight(f"{prefix}.weight", shape)]
         if bias or computed:
             inputs.append(self.weight(f"{prefix}.bias", [outs]))
         y = self.op("Conv", *inputs, dilations=[1, 1], group=groups, kernel_shape=[kernel, kernel], pads=[pad] * 4, strides=[stride] * 2)
@@ -130,8 +136,8 @@ def image_input(net, size):
     return net.input("input", ["batch", 3, size, size])
 
 
-def resnet50(folded=False):
-    net = Net("resnet50-folded" if folded else "resnet50", 11, folded)
+def resnet50(folded=False, quantized=False):
+    net = Net("resnet50" + ("-folded" if folded else "") + ("-int8" if quantized else ""), 13, folded, quantized)
     x = net.conv("conv1", image_input(net, 224), 3, 64, 7, 2, act="relu")
     x = net.op("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2])
     ins = 64
@@ -247,6 +253,34 @@ def bert_base():
     return net
 
 
+def bert_base_fused():
+    """The same as ONNX Runtime's optimizer writes it."""
+    net = Net("bert-base-fused", 14)
+    width, heads, mlp = 768, 12, 3072
+    ids, types, mask = (net.input(name, ["batch_size", "sequence_length"], TensorProto.INT32) for name in ("input_ids", "segment_ids", "input_mask"))
+
+    def fused(kind, *inputs, **attributes):
+        return net.op(kind, *inputs, domain="com.microsoft", **attributes)
+
+    def norm(name):
+        return net.weight(f"{name}.weight", [width]), net.weight(f"{name}.bias", [width])
+
+    tables = [net.weight(f"embeddings.{name}", [rows, width]) for name, rows in (("words", 30522), ("positions", 512), ("types", 2))]
+    x, counts = net.op("EmbedLayerNormalization", ids, types, *tables, *norm("embeddings.norm"), mask, outputs=2, domain="com.microsoft")
+    for layer in range(12):
+        name = f"encoder.layer.{layer}"
+        weights = net.weight(f"{name}.qkv.weight", [width, 3 * width]), net.weight(f"{name}.qkv.bias", [3 * width])
+        y = net.linear(f"{name}.dense", fused("Attention", x, *weights, counts, num_heads=heads), width, width, bias=False)
+        x = fused("SkipLayerNormalization", y, x, *norm(f"{name}.norm1"), net.weight(f"{name}.dense.bias", [width]))
+        y = net.op("MatMul", x, net.weight(f"{name}.up.weight", [width, mlp]))
+        y = fused("BiasGelu", y, net.weight(f"{name}.up.bias", [mlp]))
+        y = net.linear(f"{name}.down", y, mlp, width, bias=False)
+        x = fused("SkipLayerNormalization", y, x, *norm(f"{name}.norm2"), net.weight(f"{name}.down.bias", [width]))
+    net.output(x)
+    net.output(net.op("Tanh", net.gemm("pooler.dense", net.op("Gather", x, net.whole(0), axis=1), width, width)))
+    return net
+
+
 def opt_125m():
     net = Net("opt-125m", 13)
     width, heads, mlp, vocabulary = 768, 12, 3072, 50272
@@ -271,6 +305,63 @@ def opt_125m():
         x = net.op("Add", x, net.linear(f"{name}.fc2", net.op("Relu", y), mlp, width))
     x = net.op("Gather", net.layer_norm("decoder.final_layer_norm", x, width), net.whole(-1), axis=1)
     logits = net.op("MatMul", x, net.op("Transpose", table, perm=[1, 0]))
+    net.output(net.op("ArgMax", logits, axis=-1, keepdims=0), None, INT64)
+    return net
+
+
+def llama(name="llama-3.2-1b", layers=16, width=2048, heads=32, kv_heads=8, dim=64, mlp=8192, vocabulary=128256):
+    """A decoder with its cache as inputs and outputs, as optimum exports them."""
+    net = Net(name, 14)
+    ids = net.input("input_ids", ["batch_size", "sequence_length"], INT64)
+    net.input("attention_mask", ["batch_size", "past_sequence_length + sequence_length"], INT64)
+    positions = net.input("position_ids", ["batch_size", "sequence_length"], INT64)
+    past = [[net.input(f"past_key_values.{i}.{part}", ["batch_size", kv_heads, "past_sequence_length", dim]) for part in ("key", "value")] for i in range(layers)]
+    batch, tokens = net.size(ids, 0), net.size(ids, 1)
+    everything = net.size("attention_mask", 1)
+    angles = net.op("MatMul", net.weight("rotary_emb.inv_freq", [1, dim // 2, 1]), net.op("Cast", net.op("Unsqueeze", positions, net.whole([1])), to=FLOAT))
+    angles = net.op("Transpose", angles, perm=[0, 2, 1])
+    angles = net.op("Concat", angles, angles, axis=-1)
+    tables = [net.op("Unsqueeze", net.op(kind, angles), net.whole([1])) for kind in ("Cos", "Sin")]
+    places = net.op("Range", net.whole(0), net.op("Squeeze", everything, net.whole([0])), net.whole(1))
+    later = net.op("Greater", places, net.op("Unsqueeze", net.op("Cast", positions, to=INT64), net.whole([2])))
+    mask = net.op("Unsqueeze", net.op("Where", later, net.constant(-65504.0), net.constant(0.0)), net.whole([1]))
+
+    def norm(name, x):
+        variance = net.op("ReduceMean", net.op("Pow", x, net.constant(2.0)), axes=[-1])
+        root = net.op("Sqrt", net.op("Add", variance, net.constant(1e-5)))
+        return net.op("Mul", net.weight(f"{name}.weight", [width]), net.op("Mul", x, net.op("Div", net.constant(1.0), root)))
+
+    def rotate(x):
+        halves = [net.op("Slice", x, net.whole([start]), net.whole([end]), net.whole([3])) for start, end in ((0, dim // 2), (dim // 2, 2**63 - 1))]
+        turned = net.op("Concat", net.op("Neg", halves[1]), halves[0], axis=-1)
+        return net.op("Add", net.op("Mul", x, tables[0]), net.op("Mul", turned, tables[1]))
+
+    def split(x, count):
+        return net.op("Transpose", net.reshape(x, batch, tokens, count, dim), perm=[0, 2, 1, 3])
+
+    def shared(x):
+        spread = net.op("Concat", batch, net.whole([kv_heads]), net.whole([heads // kv_heads]), everything, net.whole([dim]), axis=0)
+        return net.reshape(net.op("Expand", net.op("Unsqueeze", x, net.whole([2])), spread), batch, heads, everything, dim)
+
+    x = net.op("Gather", net.weight("model.embed_tokens.weight", [vocabulary, width]), ids)
+    for i in range(layers):
+        name = f"model.layers.{i}"
+        y = norm(f"{name}.input_layernorm", x)
+        q, k, v = (net.linear(f"{name}.{part}", y, width, count * dim, False) for part, count in (("q", heads), ("k", kv_heads), ("v", kv_heads)))
+        q, k, v = rotate(split(q, heads)), rotate(split(k, kv_heads)), split(v, kv_heads)
+        k, v = net.op("Concat", past[i][0], k, axis=-2), net.op("Concat", past[i][1], v, axis=-2)
+        net.output(k)
+        net.output(v)
+        scores = net.op("Mul", net.op("MatMul", q, net.op("Transpose", shared(k), perm=[0, 1, 3, 2])), net.constant(dim**-0.5))
+        y = net.op("MatMul", net.op("Softmax", net.op("Add", scores, mask), axis=-1), shared(v))
+        y = net.reshape(net.op("Transpose", y, perm=[0, 2, 1, 3]), batch, tokens, width)
+        x = net.op("Add", x, net.linear(f"{name}.o", y, width, width, False))
+        y = norm(f"{name}.post_attention_layernorm", x)
+        gate, up = (net.linear(f"{name}.{part}", y, width, mlp, False) for part in ("gate", "up"))
+        y = net.op("Mul", net.activate(gate, "silu"), up)
+        x = net.op("Add", x, net.linear(f"{name}.down", y, mlp, width, False))
+    x = net.op("Gather", norm("model.norm", x), net.whole(-1), axis=1)
+    logits = net.op("MatMul", x, net.op("Transpose", "model.embed_tokens.weight", perm=[1, 0]))
     net.output(net.op("ArgMax", logits, axis=-1, keepdims=0), None, INT64)
     return net
 
@@ -333,7 +424,8 @@ def yolov8n(decoded=False, folded=False):
     return net
 
 
-MODELS = (resnet50, lambda: resnet50(True), mobilenet_v2, efficientnet_b0, vit_b16, bert_base, opt_125m, yolov8n,
+MODELS = (resnet50, lambda: resnet50(True), lambda: resnet50(True, True), mobilenet_v2, efficientnet_b0, vit_b16, bert_base, bert_base_fused,
+          opt_125m, llama, yolov8n,
           lambda: yolov8n(folded=True), lambda: yolov8n(True, True))
 
 

@@ -52,10 +52,11 @@ inline TensorAttribute integers(std::string name, std::vector<std::int64_t> valu
     return {.name = std::move(name), .integers = std::move(values), .numbers = {}, .text = {}};
 }
 
-inline std::vector<std::string> names_of(const OpGraph& graph) {
-    std::vector<std::string> names;
+/// Names of all nodes, with a blank between.
+inline std::string names_of(const OpGraph& graph) {
+    std::string names;
     for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) names.push_back(node.name);
+        for (const OpNode& node : segment.nodes) names += (names.empty() ? "" : " ") + node.name;
     }
     return names;
 }

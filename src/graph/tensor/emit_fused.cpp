@@ -56,7 +56,7 @@ void NetEmitter::cross_attention(int i) {
     const Count heads = std::max<std::int64_t>(1, view_.node(i).integer("num_heads", 1));
     const int key = view_.input(i, 1);
     const TensorShape& keys = key >= 0 ? view_.shape(key) : queries;
-    if (queries.size() != 3) return unmodelled(i);
+    if (queries.size() != 3 || keys.size() < 2) return unmodelled(i);
     const Count length = keys.size() == 4 ? keys[2] : keys[1];
     Step found{.kind = StepKind::attention, .parameters = {}};
     found.attention = {.batch = queries[0],
@@ -95,16 +95,15 @@ void NetEmitter::grouped_attention(int i) {
 }
 
 void NetEmitter::skip_norm(int i) {
-    const TensorShape& shape = view_.shape(view_.input(i, 0));
     const bool rms = view_.node(i).kind.find("Simplified") != std::string::npos;
     rows_.residual("residual", elements(view_.input(i, 0)));
     Step found{.kind = StepKind::norm, .input = view_.input(i, 0), .output = view_.output(i), .norm = rms ? Normalization::rmsnorm : Normalization::layernorm, .parameters = {}};
-    for (const std::size_t place : {2U, 3U}) {
-        if (view_.input(i, place) >= 0 && (!rms || place == 2)) found.parameters.push_back(view_.input(i, place));
+    // Scale, shift and the bias of the product before it; RMS norms have no shift.
+    for (const std::size_t place : {2U, 3U, 4U}) {
+        if (view_.input(i, place) >= 0 && !view_.computed(view_.input(i, place))) found.parameters.push_back(view_.input(i, place));
     }
     flush();
     norm(found);
-    static_cast<void>(shape);
 }
 
 void NetEmitter::embed_norm(int i) {
@@ -112,7 +111,7 @@ void NetEmitter::embed_norm(int i) {
     const Count tokens = Count(ids[0]) * ids[1], hidden = out.back();
     const auto table = [&](const char* name, std::size_t place, Count rows) {
         const int t = view_.input(i, place);
-        if (t < 0) return;
+        if (t < 0 || view_.shape(t).empty()) return;
         OpNode& node = rows_.embedding(name, rows, hidden, view_.shape(t).front());
         if (!first_use(t)) node.weights = 0;
         if (place > 2) rows_.elementwise("add_embeddings", tokens * hidden, 2, 1);

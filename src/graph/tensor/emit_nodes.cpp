@@ -52,6 +52,16 @@ std::optional<Activation> named_activation(const NetView& view, int i) {
     return std::nullopt;
 }
 
+/// Whether `t` is rows of a table, or a sum of such.
+bool is_embedded(const NetView& view, int t, int depth = 0) {
+    constexpr int most_tables = 4;
+    t = without_views(view, t);
+    const int node = view.producer(t);
+    if (node < 0 || depth > most_tables) return false;
+    if (view.node(node).kind == "Gather") return !view.computed(view.input(node, 0));
+    return view.node(node).kind == "Add" && is_embedded(view, view.input(node, 0), depth + 1) && is_embedded(view, view.input(node, 1), depth + 1);
+}
+
 }  // namespace
 
 bool NetEmitter::elementwise(int i) {
@@ -74,22 +84,22 @@ bool NetEmitter::elementwise(int i) {
     return true;
 }
 
-void NetEmitter::with_constant(int i, int constant, int data) {
+void NetEmitter::with_constant(int i, int constant) {
     const int out = view_.output(i);
     const bool factor = view_.node(i).kind == "Mul" || view_.node(i).kind == "Div";
     const double learned = parameters(constant);
-    const bool row = !view_.is_scalar(constant) && elements(constant) == view_.shape(out).back();
+    const Count columns = view_.shape(out).empty() ? 1 : view_.shape(out).back();
+    const bool row = !view_.is_scalar(constant) && elements(constant) == columns;
     if (by_maps(out)) {
         maps_.pointwise(factor ? "scale" : "shift", map_of(out), 1, 1, Fusion::epilogue, learned);
         return;
     }
     if (factor && row && learned > 0) {
-        rows_.layer_scale("layer_scale", elements(out) / view_.shape(out).back(), view_.shape(out).back()).weights = learned;
+        rows_.layer_scale("layer_scale", elements(out) / columns, columns).weights = learned;
         return;
     }
-    const bool positions = elements(constant) > view_.shape(out).back();
+    const bool positions = elements(constant) > columns;
     rows_.elementwise(positions ? "add_positions" : lower(view_.node(i).kind), elements(out), 1, 1).weights = learned;
-    static_cast<void>(data);
 }
 
 void NetEmitter::sum(int i) {
@@ -98,15 +108,10 @@ void NetEmitter::sum(int i) {
         maps_.add(map_of(out));
         return;
     }
-    const auto embedded = [&](int t) {
-        const std::string_view kind = view_.kind_of(without_views(view_, t));
-        return kind == "Gather" || kind.empty();
-    };
-    const bool stream = !embedded(b) && !embedded(a);
-    if (stream)
-        rows_.residual("residual", elements(out));
-    else
+    if (is_embedded(view_, a) && is_embedded(view_, b))
         rows_.elementwise("add_embeddings", elements(out), 2, 1);
+    else
+        rows_.residual("residual", elements(out));
 }
 
 bool NetEmitter::binary(int i) {
@@ -114,7 +119,7 @@ bool NetEmitter::binary(int i) {
     if (std::find(binary_kinds.begin(), binary_kinds.end(), kind) == binary_kinds.end() || view_.node(i).inputs.size() < 2) return false;
     const int out = view_.output(i);
     const double all = std::max(1.0, as_count(elements(out)));
-    int full = 0, constant = absent_tensor, data = absent_tensor;
+    int full = 0, constant = absent_tensor;
     double reads = 0;
     for (const int t : view_.node(i).inputs) {
         if (t < 0) continue;
@@ -122,12 +127,11 @@ bool NetEmitter::binary(int i) {
             constant = t;
             continue;
         }
-        data = t;
         reads += as_count(elements(t)) / all;
         full += view_.shape(t) == view_.shape(out) ? 1 : 0;
     }
     if (constant >= 0 && view_.node(i).inputs.size() == 2 && full == 1) {
-        with_constant(i, constant, data);
+        with_constant(i, constant);
         return true;
     }
     if (kind == "Mul" && gated_.contains(view_.input(i, 0)) != gated_.contains(view_.input(i, 1))) {
@@ -237,6 +241,7 @@ void NetEmitter::recurrent(int i) {
     const std::string_view kind = view_.node(i).kind;
     const Count gates = kind == "LSTM" ? 4 : kind == "GRU" ? 3 : 1;
     const TensorShape &x = view_.shape(view_.input(i, 0)), &weights = view_.shape(view_.input(i, 1));
+    if (x.size() != 3 || weights.size() != 3) return unmodelled(i);
     const Count directions = weights[0], inputs = weights[2], hidden = gates > 0 ? Count(weights[1]) / gates : Count(0);
     const bool batch_first = view_.node(i).integer("layout", 0) != 0;
     const Count steps = batch_first ? x[1] : x[0], batch = batch_first ? x[0] : x[1], outputs = gates * hidden;

@@ -122,6 +122,7 @@ void NetEmitter::transposed_convolution(int i, const Step& found) {
 void NetEmitter::product_of_rows(const Step& found, Count rows, Count width, Count inner) {
     constexpr std::int64_t smallest_vocabulary = 8192;
     const bool first = first_use(found.weights), bias = found.bias >= 0;
+    static_cast<void>(first_use(found.bias));  // the builder counts it
     const bool head = width >= smallest_vocabulary && found.weight_bits == 0 && numerics_.weight_bits == numerics_.head_bits;
     OpNode& node = head ? rows_.head("lm_head", rows, width, inner, bias) : rows_.linear("linear", rows, width, inner, bias);
     if (found.weight_bits > 0) std::get<Gemm>(node.op).weight_bits = found.weight_bits;
@@ -157,6 +158,7 @@ void NetEmitter::linear(int i, const Step& found) {
         const Count own = view_.shape(one.output).back();
         all += own;
         bias = bias || one.bias >= 0;
+        static_cast<void>(first_use(one.bias));
         weights_of_all += (first_use(one.weights) ? as_count(own * inner) : 0) + (one.bias >= 0 ? as_count(own) : 0);
     }
     rows_.linear(groups_[place].size() == 3 ? "qkv_proj" : "projections", rows, all, inner, bias).weights = weights_of_all;
@@ -215,6 +217,7 @@ Attention NetEmitter::attention_op(const AttentionShape& a) const {
 
 void NetEmitter::attention(const Step& found) {
     const AttentionShape& a = found.attention;
+    pending_rotation();
     if (a.causal) {
         const Count width = a.kv_heads * (a.key_dim + a.value_dim);
         const bool anew = lowering_.concatenates_cache && a.keys > a.queries;
@@ -233,7 +236,13 @@ void NetEmitter::rotation(const Step& found) {
     if (numerics_.framework)
         rows_.strided_elementwise("rope", elements(found.input), 1, flops, eager::rope);
     else
-        rows_.elementwise("rope", elements(found.input), 1, flops);
+        rotated_ += elements(found.input);  // engines turn queries and keys in one kernel
+}
+
+void NetEmitter::pending_rotation() {
+    constexpr double flops = 3;
+    if (rotated_ > 0) rows_.elementwise("rope", rotated_, 1, flops);
+    rotated_ = 0;
 }
 
 }  // namespace roofcast

@@ -92,9 +92,11 @@ OpGraph NetEmitter::emit() && {
             node(i);
         flush();
     }
+    pending_rotation();
+    flush();
     OpGraph graph = std::move(maps_).finish();
     fold_layers(graph.segments);
-    graph.peak_activations = peak_elements(view_, lowering_.framework()) * numerics_.element();
+    graph.peak_activations = peak_elements(view_, lowering_.framework(), lowering_.fuses_attention(run_.precision)) * numerics_.element();
     return graph;
 }
 
@@ -123,8 +125,16 @@ void NetEmitter::group_projections() {
 void NetEmitter::find_layer_starts() {
     for (int i = 0; i < view_.nodes(); ++i) {
         const Step& found = view_.step(i);
-        if (found.kind != StepKind::attention) continue;
-        int t = found.input;
+        const std::string_view kind = view_.node(i).kind;
+        const bool fused = kind.starts_with("com.microsoft.") && kind.ends_with("Attention");
+        if (found.kind != StepKind::attention && !fused) continue;
+        int t = fused ? view_.input(i, 0) : found.input;
+        if (kind == "com.microsoft.Attention") {
+            const int norm = view_.producer(t);
+            const bool pre_norm = norm >= 0 && view_.step(norm).kind == StepKind::norm && !is_stream(t);
+            starts_.insert(pre_norm ? norm : i);
+            continue;
+        }
         for (int steps = 0; steps < 32; ++steps) {
             const int producer = view_.producer(t);
             if (producer < 0) break;

@@ -37,6 +37,8 @@ private:
     void activation(const Step& found);
     void attention(const Step& found);
     void rotation(const Step& found);
+    /// The kernel of rotations that were left to it.
+    void pending_rotation();
     [[nodiscard]] ConvSpec conv_spec(int i, const Step& found, Map& in) const;
     [[nodiscard]] Attention attention_op(const AttentionShape& a) const;
 
@@ -48,7 +50,7 @@ private:
     bool product(int i);
     bool normalization(int i);
     void sum(int i);
-    void with_constant(int i, int constant, int data);
+    void with_constant(int i, int constant);
     void concat(int i);
     /// Whether another concatenation alone reads `t`: its parts are written where that has them.
     [[nodiscard]] bool is_joined_again(int t) const;
@@ -94,10 +96,11 @@ private:
     std::vector<std::vector<int>> groups_;  ///< products of one input, by node; empty: none, or another node emits them
     std::vector<bool> grouped_;             ///< nodes that are part of a group
     std::set<int> starts_;                  ///< nodes that begin a layer
+    Count rotated_ = 0;                     ///< elements whose rotation no kernel has yet
     std::set<int> gated_;                   ///< activations whose result is multiplied, and nothing else
 };
 
 /// The most memory that tensors take at once, in elements of the stored format.
-double peak_elements(const NetView& view, bool framework);
+double peak_elements(const NetView& view, bool framework, bool fuses_attention);
 
 }  // namespace roofcast

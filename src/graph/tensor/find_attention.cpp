@@ -24,7 +24,8 @@ struct Scores {
     std::vector<int> masks;  ///< tensors that are added, or decide
 };
 
-constexpr int deepest = 12;
+constexpr int deepest = 8;
+constexpr std::size_t most_passed = 64;
 
 /// The product of queries and keys whose scores `t` is made of.
 bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
@@ -51,7 +52,7 @@ bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
 
 /// The product of probabilities and values that reads `t`, and the nodes before it.
 int find_values(const NetView& view, int t, std::vector<int>& passed, int depth = 0) {
-    if (depth > deepest) return -1;
+    if (depth > deepest || passed.size() > most_passed) return -1;
     for (const int reader : view.readers(t)) {
         const std::string_view kind = view.node(reader).kind;
         if (is_product(view, reader)) return reader;
@@ -149,7 +150,7 @@ void add_position_bias(const NetView& view, int mask, Step& step) {
 /// Batch and heads of scores [..., queries, keys].
 void set_batch(const NetView& view, const TensorShape& scores, AttentionShape& a) {
     const std::size_t outer = scores.size() - 2;
-    const TensorShape& input = view.shape(view.net.inputs.front());
+    const TensorShape& input = view.shape(view.net.inputs.empty() ? absent_tensor : view.net.inputs.front());
     const Count given = input.empty() ? 1 : input.front();
     Count all = 1;
     for (std::size_t i = 0; i < outer; ++i) all *= scores[i];
@@ -170,7 +171,7 @@ void find_one(NetView& view, int softmax) {
     if (product < 0) return;
     const TensorShape& queries = view.shape(view.input(scores.product, 0));
     const TensorShape& out = view.shape(view.output(product));
-    if (queries.size() < 2 || out.size() < 2) return;
+    if (queries.size() < 2 || out.size() < 2 || view.shape(view.output(scores.product)).size() < 2) return;
     Step step{.kind = StepKind::attention, .input = view.input(scores.product, 0), .output = view.output(product), .parameters = {}};
     AttentionShape& a = step.attention;
     const TensorShape& score_shape = view.shape(view.output(scores.product));

@@ -53,7 +53,7 @@ int uncentered(const NetView& view, int centered) {
 
 /// A constant as long as a row of `t`.
 bool is_row(const NetView& view, int constant, int t) {
-    if (constant < 0 || view.computed(constant)) return false;
+    if (constant < 0 || view.computed(constant) || view.shape(t).empty()) return false;
     const TensorShape& shape = view.shape(constant);
     return !shape.empty() && elements_of(shape) == view.shape(t).back();
 }

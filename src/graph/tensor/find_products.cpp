@@ -8,11 +8,23 @@ namespace roofcast {
 
 namespace {
 
+/// The bias that a fused operator of ONNX Runtime adds to its input `t` first: engines leave that to the product.
+int bias_of_fused(const NetView& view, int node, int t) {
+    const std::string_view kind = view.node(node).kind;
+    const bool gelu = kind == "com.microsoft.BiasGelu" || kind == "com.microsoft.FastGelu";
+    const bool norm = kind == "com.microsoft.SkipLayerNormalization" || kind == "com.microsoft.SkipSimplifiedLayerNormalization";
+    if (view.input(node, 0) != t || (!gelu && !norm)) return absent_tensor;
+    const std::size_t place = gelu ? 1 : kind == "com.microsoft.SkipLayerNormalization" ? 4 : 3;
+    const int bias = view.input(node, place);
+    return bias >= 0 && !view.computed(bias) ? bias : absent_tensor;
+}
+
 /// Takes the sum with a constant of `width` numbers behind the step's output.
 void with_bias(NetView& view, Step& step, std::int64_t width, std::size_t axis_from_end) {
     if (step.bias >= 0) return;
     const int next = view.sole_reader(step.output);
-    if (next < 0 || view.node(next).kind != "Add" || !view.unclaimed(next)) return;
+    if (next >= 0) step.bias = bias_of_fused(view, next, step.output);
+    if (step.bias >= 0 || next < 0 || view.node(next).kind != "Add" || !view.unclaimed(next)) return;
     const int constant = view.computed(view.input(next, 0)) ? view.input(next, 1) : view.input(next, 0);
     if (constant < 0 || view.computed(constant)) return;
     const TensorShape& shape = view.shape(constant);

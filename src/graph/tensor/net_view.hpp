@@ -45,18 +45,20 @@ public:
     std::vector<bool> beside;  ///< taken ones that read masks or tables beside what they work on
 
     [[nodiscard]] const TensorNode& node(int i) const { return net.nodes[static_cast<std::size_t>(i)]; }
-    [[nodiscard]] const KnownTensor& tensor(int t) const { return tensors[static_cast<std::size_t>(t)]; }
+    /// An absent one is unknown and has no dimension.
+    [[nodiscard]] const KnownTensor& tensor(int t) const { return t < 0 ? absent_ : tensors[static_cast<std::size_t>(t)]; }
     [[nodiscard]] const TensorShape& shape(int t) const { return tensor(t).shape; }
     [[nodiscard]] int nodes() const { return static_cast<int>(net.nodes.size()); }
     /// Node that computes `t`; −1: none does.
     [[nodiscard]] int producer(int t) const { return t < 0 ? -1 : producers_[static_cast<std::size_t>(t)]; }
-    [[nodiscard]] const std::vector<int>& readers(int t) const { return readers_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] const std::vector<int>& readers(int t) const { return t < 0 ? no_readers_ : readers_[static_cast<std::size_t>(t)]; }
     /// The only reader of `t`; −1: there are several, or none, or the net returns it.
     [[nodiscard]] int sole_reader(int t) const;
-    [[nodiscard]] bool is_result(int t) const { return results_[static_cast<std::size_t>(t)]; }
+    [[nodiscard]] bool is_result(int t) const { return t >= 0 && results_[static_cast<std::size_t>(t)]; }
     /// Input `i` of a node, or `absent_tensor`.
     [[nodiscard]] int input(int node, std::size_t i) const;
-    [[nodiscard]] int output(int node) const { return this->node(node).outputs.front(); }
+    /// The first output of a node, or `absent_tensor`.
+    [[nodiscard]] int output(int i) const { return node(i).outputs.empty() ? absent_tensor : node(i).outputs.front(); }
     /// Whether data decide it.
     [[nodiscard]] bool computed(int t) const { return t >= 0 && tensor(t).constancy == Constancy::data; }
     /// The number that a constant of one element is.
@@ -79,6 +81,8 @@ private:
     std::vector<int> producers_;
     std::vector<std::vector<int>> readers_;
     std::vector<bool> results_;
+    KnownTensor absent_;
+    std::vector<int> no_readers_;
 };
 
 /// What no operator of a run computes: constants, shapes, and views of tensors.

@@ -21,9 +21,16 @@ int memory_of(const NetView& view, int t) {
     return t;
 }
 
+/// Scores of attention that is not fused: before and behind the softmax.
+double scores_of(const Step& step) {
+    if (step.kind != StepKind::attention) return 0;
+    const AttentionShape& a = step.attention;
+    return 2 * as_count(a.batch * a.heads) * as_count(a.queries) * as_count(a.keys);
+}
+
 }  // namespace
 
-double peak_elements(const NetView& view, bool framework) {
+double peak_elements(const NetView& view, bool framework, bool fuses_attention) {
     const std::size_t count = view.net.tensors.size();
     std::vector<int> last(count, -1);
     const auto holds = [&](int t) { return t >= 0 && view.computed(t) && view.tensor(t).known; };
@@ -44,12 +51,14 @@ double peak_elements(const NetView& view, bool framework) {
         const Step& step = view.step(i);
         if (step.kind != StepKind::none || !view.free(i)) {
             const int output = step.kind != StepKind::none ? step.output : view.output(i);
-            const bool same_place = !framework && (step.kind == StepKind::none || step.kind == StepKind::activation) && view.node(i).inputs.size() <= 2;
+            // Engines write what they add or activate on maps where it lies.
+            const bool plain = step.kind == StepKind::none || step.kind == StepKind::activation;
+            const bool same_place = !framework && plain && view.node(i).inputs.size() <= 2 && (!holds(output) || view.shape(output).size() >= 4);
             if (holds(output)) {
-                const double grown = size(output), scores = step.kind == StepKind::attention ? 0 : 0;
+                const double grown = size(output), saved = same_place ? std::min(grown, ending[static_cast<std::size_t>(i)]) : 0;
                 const int end = last[static_cast<std::size_t>(memory_of(view, output))];
-                live += grown + scores;
-                peak = std::max(peak, live - (same_place ? std::min(grown, ending[static_cast<std::size_t>(i)]) : 0));
+                live += grown;
+                peak = std::max(peak, live - saved + (fuses_attention ? 0 : scores_of(step)));
                 if (end > i && !view.is_result(output)) ending[static_cast<std::size_t>(end)] += grown;
                 if (end <= i && !view.is_result(output)) live -= grown;
             }

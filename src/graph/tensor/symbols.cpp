@@ -108,6 +108,20 @@ std::optional<std::int64_t> sum_of(const std::string& text, const Sizes& sizes) 
     return total;
 }
 
+/// The field of a run that sets `symbol` too, before an "or"; "" for others.
+std::string field_of(const TensorNet& net, const std::string& symbol) {
+    const std::vector<std::string> tokens = token_symbols(net);
+    if (tokens.size() == 1 && tokens.front() == symbol) return "`prompt_tokens` or ";
+    for (const int number : net.inputs) {
+        const Tensor& input = input_tensor(net, number);
+        const std::vector<std::size_t> sides = image_dimensions(input);
+        const bool of_image = std::any_of(sides.begin(), sides.end(), [&](std::size_t i) { return input.shape[i].symbol == symbol; });
+        const bool all_open = std::all_of(sides.begin(), sides.end(), [&](std::size_t i) { return !input.shape[i].symbol.empty(); });
+        if (of_image && all_open) return "`image_size` or ";
+    }
+    return {};
+}
+
 Sizes sizes_of(const TensorNet& net, const Run& run) {
     const std::vector<std::string> known = symbols_of(net);
     Sizes sizes;
@@ -145,7 +159,7 @@ std::vector<TensorShape> input_shapes(const TensorNet& net, const Run& run) {
                 throw Error({.what = fmt::format("the net leaves a dimension of input {} open", input.name),
                              .key = "dimensions",
                              .found = dimension.symbol,
-                             .suggestion = fmt::format("give `dimensions` {}=N", dimension.symbol)});
+                             .suggestion = fmt::format("give {}`dimensions` {}=N", field_of(net, dimension.symbol), dimension.symbol)});
             }
             shape.push_back(*size);
         }

@@ -104,6 +104,7 @@ private:
             unpacked_ = 0;
             const auto limit = in_.PushLimit(length);
             value = message(*inner, depth + 1);
+            if (in_.BytesUntilLimit() != 0) throw truncated();
             in_.PopLimit(limit);
         } else if (is_data(kind, tag >> 3U) && length > longest_kept_field) {
             if (!in_.Skip(length)) throw truncated();
