@@ -59,6 +59,18 @@ bool draws_numbers(std::string_view kind) {
     return kind.starts_with("Random") || kind == "Multinomial" || kind == "Bernoulli";
 }
 
+/// Outputs of an operator without a rule, as the file states them: what follows it is known all the same.
+void state_outputs(const TensorNet& net, const Symbols& symbols, const TensorNode& node, std::vector<KnownTensor>& tensors) {
+    for (const int output : node.outputs) {
+        const auto shape = output == absent_tensor ? std::nullopt : symbols.shape_of(net.tensors[static_cast<std::size_t>(output)]);
+        if (!shape) continue;
+        KnownTensor& tensor = tensors[static_cast<std::size_t>(output)];
+        tensor.shape = *shape;
+        tensor.type = net.tensors[static_cast<std::size_t>(output)].type;
+        tensor.known = true;
+    }
+}
+
 }  // namespace
 
 Count elements_of(const TensorShape& shape) {
@@ -156,7 +168,8 @@ std::vector<KnownTensor> known_tensors(const TensorNet& net, const Run& run) {
     for (std::size_t i = 0; i < net.tensors.size(); ++i) {
         if (net.tensors[i].constant) tensors[i] = constant_of(net.tensors[i]);
     }
-    const std::vector<TensorShape> inputs = input_shapes(net, run);
+    const Symbols symbols(net, run);
+    const std::vector<TensorShape> inputs = symbols.input_shapes();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto number = static_cast<std::size_t>(net.inputs[i]);
         tensors[number] = {.shape = inputs[i], .values = std::nullopt, .type = net.tensors[number].type, .known = net.tensors[number].shaped};
@@ -174,7 +187,9 @@ std::vector<KnownTensor> known_tensors(const TensorNet& net, const Run& run) {
         }
         if (!known || node.outputs.empty() || node.outputs.front() == absent_tensor) continue;
         inference.start(node);
-        if (const auto rule = rules.find(node.kind); rule != rules.end()) rule->second(inference);
+        const auto rule = rules.find(node.kind);
+        if (rule != rules.end()) rule->second(inference);
+        if (rule == rules.end()) state_outputs(net, symbols, node, tensors);
     }
     return tensors;
 }

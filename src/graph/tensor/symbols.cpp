@@ -147,19 +147,35 @@ Sizes sizes_of(const TensorNet& net, const Run& run) {
 
 }  // namespace
 
-std::vector<TensorShape> input_shapes(const TensorNet& net, const Run& run) {
-    const Sizes sizes = sizes_of(net, run);
+Symbols::Symbols(const TensorNet& net, const Run& run) : net_(net), sizes_(sizes_of(net, run)) {}
+
+std::optional<std::int64_t> Symbols::size_of(const Dimension& dimension) const {
+    return dimension.symbol.empty() ? std::optional(dimension.size) : sum_of(dimension.symbol, sizes_);
+}
+
+std::optional<TensorShape> Symbols::shape_of(const Tensor& tensor) const {
+    if (!tensor.shaped) return std::nullopt;
+    TensorShape shape;
+    for (const Dimension& dimension : tensor.shape) {
+        const auto size = size_of(dimension);
+        if (!size) return std::nullopt;
+        shape.push_back(*size);
+    }
+    return shape;
+}
+
+std::vector<TensorShape> Symbols::input_shapes() const {
     std::vector<TensorShape> shapes;
-    for (const int number : net.inputs) {
-        const Tensor& input = input_tensor(net, number);
+    for (const int number : net_.inputs) {
+        const Tensor& input = input_tensor(net_, number);
         TensorShape shape;
         for (const Dimension& dimension : input.shape) {
-            const auto size = dimension.symbol.empty() ? std::optional(dimension.size) : sum_of(dimension.symbol, sizes);
+            const auto size = size_of(dimension);
             if (!size) {
                 throw Error({.what = fmt::format("the net leaves a dimension of input {} open", input.name),
                              .key = "dimensions",
                              .found = dimension.symbol,
-                             .suggestion = fmt::format("give {}`dimensions` {}=N", field_of(net, dimension.symbol), dimension.symbol)});
+                             .suggestion = fmt::format("give {}`dimensions` {}=N", field_of(net_, dimension.symbol), dimension.symbol)});
             }
             shape.push_back(*size);
         }
