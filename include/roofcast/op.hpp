@@ -63,9 +63,7 @@ struct Conv2d {
     std::int64_t stride_w = 0;          ///< along the width, where it is another; 0: `stride`
     [[nodiscard]] std::int64_t column_stride() const { return stride_w > 0 ? stride_w : stride; }
     [[nodiscard]] std::int64_t out_height() const { return (height + 2 * padding_h - dilation * (kernel_h - 1) - 1) / stride + 1; }
-    [[nodiscard]] std::int64_t out_width() const {
-        return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / column_stride() + 1;
-    }
+    [[nodiscard]] std::int64_t out_width() const { return (width + 2 * padding_w - dilation * (kernel_w - 1) - 1) / column_stride() + 1; }
     friend bool operator==(const Conv2d&, const Conv2d&) = default;
 };
 

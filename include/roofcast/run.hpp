@@ -50,12 +50,12 @@ inline constexpr std::int64_t largest_run_count = std::int64_t{1} << 30;
 /// One question. Zeros and absent values mean the defaults of the model and the software, which `completed` fills in; the model's own
 /// precision is `default_precision`.
 struct Run {
-    std::int64_t batch = 1;            ///< sequences or images at once, per data-parallel copy
-    std::int64_t prompt_tokens = 0;    ///< prompt tokens of a sequence
-    std::int64_t generate_tokens = 0;  ///< output tokens of a sequence
-    std::int64_t image_size = 0;       ///< pixels per side
-    std::int64_t images = 1;           ///< images of a sequence
-    std::int64_t steps = 0;            ///< denoising steps
+    std::int64_t batch = 1;                                          ///< sequences or images at once, per data-parallel copy
+    std::int64_t prompt_tokens = 0;                                  ///< prompt tokens of a sequence
+    std::int64_t generate_tokens = 0;                                ///< output tokens of a sequence
+    std::int64_t image_size = 0;                                     ///< pixels per side
+    std::int64_t images = 1;                                         ///< images of a sequence
+    std::int64_t steps = 0;                                          ///< denoising steps
     std::vector<std::pair<std::string, std::int64_t>> dimensions{};  ///< of a `TensorNet`: sizes by symbol
     Precision precision = Precision::fp16;
     std::optional<WeightFormat> weights{};         ///< absent: that of a quantized checkpoint, else the compute precision

@@ -197,7 +197,8 @@ struct FileTotals {
 };
 
 struct Workload {
-    std::string id, name, family;  ///< family as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary, onnx
+    std::string id, name;
+    std::string family;  ///< as in TOML: llm, encoder, vit, swin, cnn, detector, vlm, diffusion, transformer_xl, summary; onnx
     std::vector<std::string> aliases;
     std::string source;  ///< of the architecture
     std::string file;

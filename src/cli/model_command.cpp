@@ -36,7 +36,8 @@ void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("show");
     add_common_options(*command, options->common);
     command->add_option("model", options->id, "Model id, alias, hub id, file.toml, file.toml#id, config.json or file.onnx")->required();
-    command->add_option("--dim", options->dimensions, "Size of a symbolic dimension of an ONNX net: NAME=N (repeatable)")->allow_extra_args(false);
+    command->add_option("--dim", options->dimensions, "Size of a symbolic dimension of an ONNX net: NAME=N (repeatable)")
+        ->allow_extra_args(false);
     command->add_option("--image-size", options->image_size, "Height and width of each image in pixels (default: the model's)")
         ->check(CLI::Range(std::int64_t{1}, largest_run_count));
     command->add_option("--prompt", options->prompt, "Tokens in each sequence of an ONNX net")
@@ -48,7 +49,9 @@ void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
                           options->id.ends_with(".onnx");
         const auto folder = file ? std::filesystem::path() : options->common.models();
         const Workload workload = find_workload(folder, options->id);
-        refuse_useless({.prompt = options->prompt.has_value(), .image_size = options->image_size.has_value(), .dimensions = !options->dimensions.empty()},
+        refuse_useless({.prompt = options->prompt.has_value(),
+                        .image_size = options->image_size.has_value(),
+                        .dimensions = !options->dimensions.empty()},
                        workload);
         Run sizes;
         sizes.dimensions = given_dimensions(options->dimensions);

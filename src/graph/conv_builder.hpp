@@ -28,9 +28,9 @@ struct Map {
 /// A convolution with what follows it.
 struct ConvSpec {
     Count channels = 0, kernel = 1, stride = 1, groups = 1, dilation = 1;
-    Count kernel_width = 0;          ///< 0: a square
-    std::optional<Count> padding{};  ///< absent: keeps the size at stride 1
-    Count stride_width = 0;          ///< 0: as along the height
+    Count kernel_width = 0;                ///< 0: a square
+    std::optional<Count> padding{};        ///< absent: keeps the size at stride 1
+    Count stride_width = 0;                ///< 0: as along the height
     std::optional<Count> padding_width{};  ///< absent: as along the height
     bool bias = false;
     ConvNorm norm = ConvNorm::batch;

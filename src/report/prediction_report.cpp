@@ -70,6 +70,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document.erase("assumed");  // below, in full
     const Run& run = p.request;
     document["image_size"] = run.image_size > 0 ? nlohmann::ordered_json(run.image_size) : nlohmann::ordered_json();
+    for (const auto& [symbol, size] : run.dimensions) document["dimensions"][symbol] = size;
     if (p.step) {
         document["steps"] = run.steps;
         document["step_ms"] = p.runs() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();

@@ -47,7 +47,8 @@ int linear(NetOfTensors& n, int x, std::int64_t outputs) {
 
 int heads_of(NetOfTensors& n, int x, std::int64_t heads, bool keys) {
     const int split = n.op("Reshape", {x, n.whole({0, 0, static_cast<double>(heads), static_cast<double>(width / heads)})});
-    return n.op("Transpose", {split}, {integers("perm", keys ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3})});
+    return n.op("Transpose", {split},
+                {integers("perm", keys ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3})});
 }
 
 int attention_of(NetOfTensors& n, int x, int mask) {
@@ -275,7 +276,8 @@ TEST_CASE("quantized convolutions are convolutions") {
     NetOfTensors n;
     const int x = n.input("x", {{.symbol = "batch"}, {.size = 8}, {.size = 4}, {.size = 4}}, ElementType::int8);
     const int one = n.number(1);
-    n.output(n.op("QLinearConv", {x, one, one, n.weight({16, 8, 1, 1}, ElementType::int8), one, one, one, one, n.weight({16}, ElementType::int32)}));
+    n.output(n.op("QLinearConv",
+                  {x, one, one, n.weight({16, 8, 1, 1}, ElementType::int8), one, one, one, one, n.weight({16}, ElementType::int32)}));
     CHECK(total_macs(n.graph()) == 16 * 16 * 8);
     CHECK(total_parameters(n.graph()) == 16 * 8 + 16);
 }
@@ -283,7 +285,8 @@ TEST_CASE("quantized convolutions are convolutions") {
 TEST_CASE("fused operators of ONNX Runtime are what they were made of") {
     NetOfTensors n;
     const int x = rows_input(n);
-    const int attended = n.op("com.microsoft.Attention", {x, n.weight({width, 3 * width}), n.weight({3 * width})}, {integers("num_heads", {4})});
+    const int attended =
+        n.op("com.microsoft.Attention", {x, n.weight({width, 3 * width}), n.weight({3 * width})}, {integers("num_heads", {4})});
     const int normed = n.op("com.microsoft.SkipLayerNormalization", {attended, x, n.weight({width}), n.weight({width})});
     n.output(n.op("com.microsoft.FastGelu", {linear(n, normed, width)}));
     const OpGraph graph = n.graph(Run{.batch = 2});
@@ -296,7 +299,8 @@ TEST_CASE("keys that fewer heads have are shared in grouped attention") {
     const int q = rows_input(n);
     const int k = n.input("k", {{.symbol = "batch"}, {.size = 10}, {.size = 32}});
     const int past = n.input("past", {{.symbol = "batch"}, {.size = 2}, {.symbol = "past_length"}, {.size = 16}});
-    n.output(n.op("com.microsoft.GroupQueryAttention", {q, k, k, past, past}, {integers("num_heads", {4}), integers("kv_num_heads", {2})}, 3));
+    n.output(
+        n.op("com.microsoft.GroupQueryAttention", {q, k, k, past, past}, {integers("num_heads", {4}), integers("kv_num_heads", {2})}, 3));
     const Attention op = operators<Attention>(n.graph(Run{.dimensions = {{"past_length", 90}}})).front();
     CHECK(op.heads == 4);
     CHECK(op.kv_heads == 2);

@@ -20,7 +20,8 @@ inline std::string field(std::uint32_t number, std::uint64_t value) {
     return varint(number << 3U) + varint(value);
 }
 
-inline std::string node(const std::string& kind, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, const std::string& rest = {}) {
+inline std::string node(const std::string& kind, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                        const std::string& rest = {}) {
     std::string bytes;
     for (const auto& input : inputs) bytes += field(1, input);
     for (const auto& output : outputs) bytes += field(2, output);

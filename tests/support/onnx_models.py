@@ -1,6 +1,7 @@
-"""Writes nets as exporters write them, into a folder: models of `models/` and small ones for single patterns. Usage: onnx_models.py FOLDER
+"""Writes nets as exporters write them into a folder. Usage: onnx_models.py FOLDER [NAME]
 
-Weights are said to lie in another file that does not exist, so that files stay small.
+They are those of `models/`, but for `small-encoder`, which docs/examples/nets has. With NAME, writes that one alone. Weights are said to
+lie in another file that does not exist, so that files stay small.
 """
 
 import sys
@@ -228,20 +229,19 @@ def vit_b16():
     return net
 
 
-def bert_base():
-    net = Net("bert-base", 14)
-    width, heads, mlp = 768, 12, 3072
+def bert(name="bert-base", width=768, heads=12, mlp=3072, layers=12, vocabulary=30522):
+    net = Net(name, 14)
     shape = ["batch_size", "sequence_length"]
     ids, mask, types = (net.input(name, shape, INT64) for name in ("input_ids", "attention_mask", "token_type_ids"))
     batch, tokens = net.size(ids, 0), net.size(ids, 1)
     mask = net.op("Cast", net.op("Unsqueeze", net.op("Unsqueeze", mask, net.whole([1])), net.whole([2])), to=FLOAT)
     mask = net.op("Mul", net.op("Sub", net.constant(1.0), mask), net.constant(-3.4e38))
     positions = net.op("Slice", net.whole([list(range(512))]), net.whole([0]), tokens, net.whole([1]))
-    x = net.op("Add", net.op("Gather", net.weight("embeddings.word_embeddings.weight", [30522, width]), ids),
+    x = net.op("Add", net.op("Gather", net.weight("embeddings.word_embeddings.weight", [vocabulary, width]), ids),
                net.op("Gather", net.weight("embeddings.token_type_embeddings.weight", [2, width]), types))
     x = net.op("Add", x, net.op("Gather", net.weight("embeddings.position_embeddings.weight", [512, width]), positions))
     x = net.layer_norm("embeddings.LayerNorm", x, width)
-    for layer in range(12):
+    for layer in range(layers):
         name = f"encoder.layer.{layer}"
         q, k, v = (net.linear(f"{name}.{part}", x, width, width) for part in ("query", "key", "value"))
         y = net.attention(q, k, v, batch, tokens, heads, width // heads, mask)
@@ -424,16 +424,21 @@ def yolov8n(decoded=False, folded=False):
     return net
 
 
-MODELS = (resnet50, lambda: resnet50(True), lambda: resnet50(True, True), mobilenet_v2, efficientnet_b0, vit_b16, bert_base, bert_base_fused,
+def small_encoder():
+    return bert("small-encoder", width=256, heads=4, mlp=1024, layers=2, vocabulary=8000)
+
+
+MODELS = (small_encoder, resnet50, lambda: resnet50(True), lambda: resnet50(True, True), mobilenet_v2, efficientnet_b0, vit_b16, bert, bert_base_fused,
           opt_125m, llama, yolov8n,
           lambda: yolov8n(folded=True), lambda: yolov8n(True, True))
 
 
-def main(folder):
+def main(folder, name=""):
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for build in MODELS:
-        build().save(folder)
+    for net in (build() for build in MODELS):
+        if name in ("", net.name):
+            net.save(folder)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -17,15 +17,17 @@ public:
         net.inputs.push_back(add({.name = std::move(name), .type = type, .shaped = true, .shape = std::move(shape), .values = {}}));
         return net.inputs.back();
     }
-    int weight(const std::vector<std::int64_t>& shape, ElementType type = ElementType::fp32) {
-        return add(constant(shape, type, {}));
-    }
+    int weight(const std::vector<std::int64_t>& shape, ElementType type = ElementType::fp32) { return add(constant(shape, type, {})); }
     int number(double value) { return add(constant({}, ElementType::fp32, {value})); }
     int whole(const std::vector<double>& values) {
         return add(constant({static_cast<std::int64_t>(values.size())}, ElementType::int64, values));
     }
     int op(std::string kind, std::vector<int> inputs, std::vector<TensorAttribute> attributes = {}, int outputs = 1) {
-        TensorNode node{.kind = std::move(kind), .name = "n" + std::to_string(net.nodes.size()), .inputs = std::move(inputs), .outputs = {}, .attributes = std::move(attributes)};
+        TensorNode node{.kind = std::move(kind),
+                        .name = "n" + std::to_string(net.nodes.size()),
+                        .inputs = std::move(inputs),
+                        .outputs = {},
+                        .attributes = std::move(attributes)};
         for (int i = 0; i < outputs; ++i) node.outputs.push_back(add({.name = {}, .shape = {}, .values = {}}));
         net.nodes.push_back(node);
         return node.outputs.front();
@@ -42,7 +44,8 @@ private:
         return static_cast<int>(net.tensors.size()) - 1;
     }
     static Tensor constant(const std::vector<std::int64_t>& shape, ElementType type, std::vector<double> values) {
-        Tensor tensor{.name = {}, .type = type, .shaped = true, .constant = true, .initializer = true, .shape = {}, .values = std::move(values)};
+        Tensor tensor{
+            .name = {}, .type = type, .shaped = true, .constant = true, .initializer = true, .shape = {}, .values = std::move(values)};
         for (const std::int64_t size : shape) tensor.shape.push_back({.size = size});
         return tensor;
     }

@@ -19,7 +19,8 @@ namespace {
 
 /// x [batch, 4] times w [4, 6].
 std::string small_graph(const std::string& data = {}) {
-    return bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {4, 6}, data) + bytes::input("x", {"batch", "4"}) + bytes::output("y");
+    return bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {4, 6}, data) + bytes::input("x", {"batch", "4"}) +
+           bytes::output("y");
 }
 
 TemporaryFile model_file(const std::string& graph) {
@@ -75,7 +76,8 @@ TEST_CASE("weights that inputs list too are weights") {
 }
 
 TEST_CASE("operators are put into an order in which they can run") {
-    const std::string graph = bytes::node("Relu", {"a"}, {"y"}) + bytes::node("Neg", {"x"}, {"a"}) + bytes::input("x", {"2", "3"}) + bytes::output("y");
+    const std::string graph =
+        bytes::node("Relu", {"a"}, {"y"}) + bytes::node("Neg", {"x"}, {"a"}) + bytes::input("x", {"2", "3"}) + bytes::output("y");
     const TemporaryFile file = model_file(graph);
     const TensorNet net = net_of(load_workload(file.path()));
     CHECK(net.nodes.front().kind == "Neg");
@@ -84,14 +86,16 @@ TEST_CASE("operators are put into an order in which they can run") {
 }
 
 TEST_CASE("operators in a cycle are refused") {
-    const std::string graph = bytes::node("Neg", {"b"}, {"a"}) + bytes::node("Relu", {"a"}, {"b"}) + bytes::input("x", {"2"}) + bytes::output("b");
+    const std::string graph =
+        bytes::node("Neg", {"b"}, {"a"}) + bytes::node("Relu", {"a"}, {"b"}) + bytes::input("x", {"2"}) + bytes::output("b");
     CHECK(onnx_failure(bytes::model(graph)).what.find("cycle") != std::string::npos);
 }
 
 TEST_CASE("a tensor that nothing computes is refused by name") {
     const std::string graph = bytes::node("Relu", {"missing"}, {"y"}) + bytes::input("x", {"2"}) + bytes::output("y");
     CHECK(onnx_failure(bytes::model(graph)).key == "missing");
-    const std::string twice = bytes::node("Relu", {"x"}, {"y"}) + bytes::node("Neg", {"x"}, {"y"}) + bytes::input("x", {"2"}) + bytes::output("y");
+    const std::string twice =
+        bytes::node("Relu", {"x"}, {"y"}) + bytes::node("Neg", {"x"}, {"y"}) + bytes::input("x", {"2"}) + bytes::output("y");
     CHECK(onnx_failure(bytes::model(twice)).key == "y");
 }
 
@@ -120,11 +124,13 @@ TEST_CASE("text is no net, and an empty file none either") {
 }
 
 TEST_CASE("implausible sizes are refused") {
-    const std::string huge = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {std::uint64_t{1} << 50U, 6}) + bytes::input("x", {"2", "4"}) + bytes::output("y");
+    const std::string huge = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {std::uint64_t{1} << 50U, 6}) +
+                             bytes::input("x", {"2", "4"}) + bytes::output("y");
     CHECK(onnx_failure(bytes::model(huge)).key == "w");
     // Each is plausible; their product is not.
     const std::uint64_t large = std::uint64_t{1} << 39U;
-    const std::string product = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {large, large}) + bytes::input("x", {"2", std::to_string(large)}) + bytes::output("y");
+    const std::string product = bytes::node("MatMul", {"x", "w"}, {"y"}) + bytes::weight("w", {large, large}) +
+                                bytes::input("x", {"2", std::to_string(large)}) + bytes::output("y");
     const TemporaryFile file = model_file(product);
     const Workload workload = load_workload(file.path());
     CHECK_THROWS_AS(static_cast<void>(forward_graph(workload, {}, {})), Error);
@@ -143,6 +149,7 @@ TEST_CASE("nets of more operators than any exporter writes are refused") {
 
 TEST_CASE("graphs nested without end are refused") {
     std::string inner = bytes::node("Relu", {"x"}, {"y"});
-    for (int depth = 0; depth < 40; ++depth) inner = bytes::node("If", {"x"}, {"y"}, bytes::field(5, bytes::field(1, std::string("then_branch")) + bytes::field(6, inner)));
+    for (int depth = 0; depth < 40; ++depth)
+        inner = bytes::node("If", {"x"}, {"y"}, bytes::field(5, bytes::field(1, std::string("then_branch")) + bytes::field(6, inner)));
     CHECK(onnx_failure(bytes::model(inner + bytes::input("x", {"2"}) + bytes::output("y"))).what.find("nested") != std::string::npos);
 }

@@ -34,9 +34,15 @@ bool NetEmitter::fused(int i) {
 
 void NetEmitter::packed_attention(int i) {
     const TensorShape &x = view_.shape(view_.input(i, 0)), &weights = view_.shape(view_.input(i, 1));
-    const Count width = weights[1], heads = std::max<std::int64_t>(1, view_.node(i).integer("num_heads", 1)), values = view_.shape(view_.output(i)).back();
+    const Count width = weights[1], heads = std::max<std::int64_t>(1, view_.node(i).integer("num_heads", 1)),
+                values = view_.shape(view_.output(i)).back();
     const Count keys = (width - values) / 2;
-    Step projection{.kind = StepKind::linear, .input = view_.input(i, 0), .output = view_.output(i), .weights = view_.input(i, 1), .bias = view_.input(i, 2), .parameters = {}};
+    Step projection{.kind = StepKind::linear,
+                    .input = view_.input(i, 0),
+                    .output = view_.output(i),
+                    .weights = view_.input(i, 1),
+                    .bias = view_.input(i, 2),
+                    .parameters = {}};
     product_of_rows(projection, Count(x[0]) * x[1], width, x[2]);
     Step found{.kind = StepKind::attention, .parameters = {}};
     found.attention = {.batch = x[0],
@@ -74,7 +80,8 @@ void NetEmitter::cross_attention(int i) {
 void NetEmitter::grouped_attention(int i) {
     const TensorNode& node = view_.node(i);
     const TensorShape &queries = view_.shape(view_.input(i, 0)), &out = view_.shape(view_.output(i));
-    const Count heads = std::max<std::int64_t>(1, node.integer("num_heads", 1)), kv_heads = std::max<std::int64_t>(1, node.integer("kv_num_heads", heads));
+    const Count heads = std::max<std::int64_t>(1, node.integer("num_heads", 1)),
+                kv_heads = std::max<std::int64_t>(1, node.integer("kv_num_heads", heads));
     const Count dim = Count(out.back()) / heads;
     constexpr std::size_t past_keys = 3;
     const int past = view_.input(i, past_keys);
@@ -97,7 +104,11 @@ void NetEmitter::grouped_attention(int i) {
 void NetEmitter::skip_norm(int i) {
     const bool rms = view_.node(i).kind.find("Simplified") != std::string::npos;
     rows_.residual("residual", elements(view_.input(i, 0)));
-    Step found{.kind = StepKind::norm, .input = view_.input(i, 0), .output = view_.output(i), .norm = rms ? Normalization::rmsnorm : Normalization::layernorm, .parameters = {}};
+    Step found{.kind = StepKind::norm,
+               .input = view_.input(i, 0),
+               .output = view_.output(i),
+               .norm = rms ? Normalization::rmsnorm : Normalization::layernorm,
+               .parameters = {}};
     // Scale, shift and the bias of the product before it; RMS norms have no shift.
     for (const std::size_t place : {2U, 3U, 4U}) {
         if (view_.input(i, place) >= 0 && !view_.computed(view_.input(i, place))) found.parameters.push_back(view_.input(i, place));
@@ -119,7 +130,8 @@ void NetEmitter::embed_norm(int i) {
     table("words", 2, tokens);
     table("positions", 3, ids[1]);
     table("types", 4, tokens);
-    Step found{.kind = StepKind::norm, .input = view_.output(i), .output = view_.output(i), .parameters = {view_.input(i, 5), view_.input(i, 6)}};
+    Step found{
+        .kind = StepKind::norm, .input = view_.output(i), .output = view_.output(i), .parameters = {view_.input(i, 5), view_.input(i, 6)}};
     flush();
     norm(found);
 }

@@ -39,8 +39,9 @@ bool NetEmitter::movement(int i) {
         rows_.add("top_k", TopK{.rows = rows, .top_k = chosen, .scores = rows > 0 ? as_count(elements(in)) / as_count(rows) : 0});
         return true;
     }
-    constexpr std::array<std::string_view, 13> moves{"Gather", "GatherElements", "GatherND", "Pad", "Tile", "DepthToSpace", "SpaceToDepth", "ScatterND",
-                                                     "ScatterElements", "OneHot", "ReverseSequence", "EyeLike", "Scatter"};
+    constexpr std::array<std::string_view, 13> moves{
+        "Gather",          "GatherElements", "GatherND",        "Pad",     "Tile",   "DepthToSpace", "SpaceToDepth", "ScatterND",
+        "ScatterElements", "OneHot",         "ReverseSequence", "EyeLike", "Scatter"};
     if (std::find(moves.begin(), moves.end(), kind) == moves.end()) return false;
     rows_.strided_move(kind == "Pad" ? "pad" : "gather", elements(out), kind == "Pad" ? Fusion::folded : Fusion::none);
     return true;
@@ -91,7 +92,8 @@ void NetEmitter::resize(int i) {
 
 void NetEmitter::quantizing(int i) {
     // Engines fold both into the kernels around them; others read one format and write another.
-    const Elementwise op{.elements = elements(view_.output(i)), .reads = 1, .writes = 0.5, .flops_per_element = 2, .precision = numerics_.stored};
+    const Elementwise op{
+        .elements = elements(view_.output(i)), .reads = 1, .writes = 0.5, .flops_per_element = 2, .precision = numerics_.stored};
     rows_.add(view_.node(i).kind.ends_with("DequantizeLinear") ? "dequantize" : "quantize", op, 0, Fusion::folded);
 }
 

@@ -1,4 +1,4 @@
-// Nodes that no pattern has: element-wise operators, sums, reductions and products of activations.
+// Nodes that no pattern has: element-wise operators, sums and reductions.
 
 #include <algorithm>
 #include <array>
@@ -15,22 +15,51 @@ struct UnaryFact {
     std::string_view kind;
     double flops;
 };
-constexpr std::array unary_facts{UnaryFact{"Abs", 1},     UnaryFact{"Ceil", 1},     UnaryFact{"Celu", 5},        UnaryFact{"Clip", 2},
-                                 UnaryFact{"Cos", 8},     UnaryFact{"Elu", 4},      UnaryFact{"Erf", 8},         UnaryFact{"Exp", 4},
-                                 UnaryFact{"Floor", 1},   UnaryFact{"Log", 4},      UnaryFact{"Mish", 8},        UnaryFact{"Neg", 1},
-                                 UnaryFact{"PRelu", 2},   UnaryFact{"Reciprocal", 1}, UnaryFact{"Round", 1},     UnaryFact{"Selu", 4},
-                                 UnaryFact{"Sign", 1},    UnaryFact{"Sin", 8},      UnaryFact{"Softplus", 5},    UnaryFact{"Softsign", 2},
-                                 UnaryFact{"Sqrt", 1},    UnaryFact{"Tanh", 8},     UnaryFact{"Cast", 1},        UnaryFact{"Not", 1},
-                                 UnaryFact{"IsNaN", 1},   UnaryFact{"IsInf", 1},    UnaryFact{"CumSum", 1},      UnaryFact{"Trilu", 1},
-                                 UnaryFact{"LRN", 8},     UnaryFact{"Shrink", 2},   UnaryFact{"ThresholdedRelu", 2}, UnaryFact{"LpNormalization", 4},
-                                 UnaryFact{"Atan", 8},    UnaryFact{"Tan", 8},      UnaryFact{"LogSoftmax", 6},  UnaryFact{"Hardmax", 3}};
+constexpr std::array unary_facts{UnaryFact{"Abs", 1},
+                                 UnaryFact{"Ceil", 1},
+                                 UnaryFact{"Celu", 5},
+                                 UnaryFact{"Clip", 2},
+                                 UnaryFact{"Cos", 8},
+                                 UnaryFact{"Elu", 4},
+                                 UnaryFact{"Erf", 8},
+                                 UnaryFact{"Exp", 4},
+                                 UnaryFact{"Floor", 1},
+                                 UnaryFact{"Log", 4},
+                                 UnaryFact{"Mish", 8},
+                                 UnaryFact{"Neg", 1},
+                                 UnaryFact{"PRelu", 2},
+                                 UnaryFact{"Reciprocal", 1},
+                                 UnaryFact{"Round", 1},
+                                 UnaryFact{"Selu", 4},
+                                 UnaryFact{"Sign", 1},
+                                 UnaryFact{"Sin", 8},
+                                 UnaryFact{"Softplus", 5},
+                                 UnaryFact{"Softsign", 2},
+                                 UnaryFact{"Sqrt", 1},
+                                 UnaryFact{"Tanh", 8},
+                                 UnaryFact{"Cast", 1},
+                                 UnaryFact{"Not", 1},
+                                 UnaryFact{"IsNaN", 1},
+                                 UnaryFact{"IsInf", 1},
+                                 UnaryFact{"CumSum", 1},
+                                 UnaryFact{"Trilu", 1},
+                                 UnaryFact{"LRN", 8},
+                                 UnaryFact{"Shrink", 2},
+                                 UnaryFact{"ThresholdedRelu", 2},
+                                 UnaryFact{"LpNormalization", 4},
+                                 UnaryFact{"Atan", 8},
+                                 UnaryFact{"Tan", 8},
+                                 UnaryFact{"LogSoftmax", 6},
+                                 UnaryFact{"Hardmax", 3}};
 
-constexpr std::array<std::string_view, 19> binary_kinds{"Add",  "Sub",         "Mul",     "Div",            "Pow", "Min", "Max", "Mod", "Equal", "Less", "LessOrEqual",
-                                                        "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Where", "Sum", "Mean"};
+constexpr std::array<std::string_view, 19> binary_kinds{
+    "Add", "Sub", "Mul", "Div",   "Pow", "Min", "Max", "Mod", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+    "And", "Or",  "Xor", "Where", "Sum", "Mean"};
 
 std::string lower(std::string_view kind) {
     std::string text(kind);
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     return text;
 }
 
@@ -42,11 +71,13 @@ std::optional<Activation> named_activation(const NetView& view, int i) {
     if (kind == "HardSwish") return Activation::hardswish;
     if (kind == "HardSigmoid") return Activation::hardsigmoid;
     if (kind == "Sigmoid") return Activation::sigmoid;
-    if (kind == "Gelu" || kind == "com.microsoft.Gelu" || kind == "com.microsoft.FastGelu" || kind == "com.microsoft.BiasGelu") return Activation::gelu;
+    if (kind == "Gelu" || kind == "com.microsoft.Gelu" || kind == "com.microsoft.FastGelu" || kind == "com.microsoft.BiasGelu")
+        return Activation::gelu;
     if (kind == "com.microsoft.QuickGelu" || kind == "Mish") return Activation::silu;
     if (kind == "Clip") {
         constexpr double six = 6;
-        const auto most = view.node(i).find("max") != nullptr ? std::optional(view.node(i).number("max", 0)) : view.scalar(view.input(i, 2));
+        const auto most =
+            view.node(i).find("max") != nullptr ? std::optional(view.node(i).number("max", 0)) : view.scalar(view.input(i, 2));
         return most && *most > six ? Activation::relu : Activation::relu6;
     }
     return std::nullopt;
@@ -59,7 +90,8 @@ bool is_embedded(const NetView& view, int t, int depth = 0) {
     const int node = view.producer(t);
     if (node < 0 || depth > most_tables) return false;
     if (view.node(node).kind == "Gather") return !view.computed(view.input(node, 0));
-    return view.node(node).kind == "Add" && is_embedded(view, view.input(node, 0), depth + 1) && is_embedded(view, view.input(node, 1), depth + 1);
+    return view.node(node).kind == "Add" && is_embedded(view, view.input(node, 0), depth + 1) &&
+           is_embedded(view, view.input(node, 1), depth + 1);
 }
 
 }  // namespace
@@ -78,7 +110,8 @@ bool NetEmitter::elementwise(int i) {
             rows_.elementwise(lower(view_.node(i).kind), elements(out), 1, 8, Fusion::epilogue);
         return true;
     }
-    const auto fact = std::find_if(unary_facts.begin(), unary_facts.end(), [&](const UnaryFact& f) { return f.kind == view_.node(i).kind; });
+    const auto fact =
+        std::find_if(unary_facts.begin(), unary_facts.end(), [&](const UnaryFact& f) { return f.kind == view_.node(i).kind; });
     if (fact == unary_facts.end()) return false;
     rows_.elementwise(lower(fact->kind), elements(out), 1, fact->flops, Fusion::epilogue);
     return true;
@@ -174,7 +207,12 @@ bool NetEmitter::reduction(int i) {
             const bool within = view_.net.operator_set >= 13 ? static_cast<std::int64_t>(k) == axis : static_cast<std::int64_t>(k) >= axis;
             if (within) columns *= shape[k];
         }
-        rows_.add("softmax", RowWise{.kind = RowOp::softmax, .rows = columns > 0 ? elements(in) / columns : Count(0), .cols = columns, .precision = numerics_.stored}, 0, Fusion::chain);
+        rows_.add("softmax",
+                  RowWise{.kind = RowOp::softmax,
+                          .rows = columns > 0 ? elements(in) / columns : Count(0),
+                          .cols = columns,
+                          .precision = numerics_.stored},
+                  0, Fusion::chain);
         return true;
     }
     if (kind.starts_with("ArgM")) {
@@ -183,7 +221,8 @@ bool NetEmitter::reduction(int i) {
         if (columns >= smallest_vocabulary)
             rows_.add("sampling", RowWise{RowOp::softmax, rows, columns, Precision::fp32}, 0, Fusion::chain, eager::sampling);
         else
-            rows_.add("reduce", Reduce{.inputs = elements(in), .outputs = rows, .window = as_count(columns), .precision = numerics_.stored});
+            rows_.add("reduce",
+                      Reduce{.inputs = elements(in), .outputs = rows, .window = as_count(columns), .precision = numerics_.stored});
         return true;
     }
     if (kind.starts_with("Global")) {
@@ -216,60 +255,6 @@ void NetEmitter::pool(int i) {
                              .precision = numerics_.stored,
                              .addressed = framework,
                              .indexed = framework && view_.node(i).kind == "MaxPool"});
-}
-
-bool NetEmitter::product(int i) {
-    const std::string_view kind = view_.node(i).kind;
-    if (kind == "LSTM" || kind == "GRU" || kind == "RNN") {
-        recurrent(i);
-        return true;
-    }
-    if (kind == "Einsum" || !(kind == "MatMul" || kind == "com.microsoft.FusedMatMul" || kind == "Gemm")) return false;
-    const TensorShape& out = view_.shape(view_.output(i));
-    const TensorShape& left = view_.shape(view_.input(i, 0));
-    if (out.size() < 2 || left.size() < 2) return false;
-    const bool transposed = view_.node(i).integer("transA", 0) != 0;
-    const Count m = out[out.size() - 2], n = out.back(), k = transposed ? left[left.size() - 2] : left.back();
-    const Count batch = m * n > 0 ? elements(view_.output(i)) / (m * n) : Count(0);
-    rows_.batched("gemm", batch, m, n, k);
-    return true;
-}
-
-void NetEmitter::recurrent(int i) {
-    // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one GEMM of all inputs, then for each step a GEMM of the states and a kernel
-    // that reads both sums of the gates, and writes the states.
-    const std::string_view kind = view_.node(i).kind;
-    const Count gates = kind == "LSTM" ? 4 : kind == "GRU" ? 3 : 1;
-    const TensorShape &x = view_.shape(view_.input(i, 0)), &weights = view_.shape(view_.input(i, 1));
-    if (x.size() != 3 || weights.size() != 3) return unmodelled(i);
-    const Count directions = weights[0], inputs = weights[2], hidden = gates > 0 ? Count(weights[1]) / gates : Count(0);
-    const bool batch_first = view_.node(i).integer("layout", 0) != 0;
-    const Count steps = batch_first ? x[1] : x[0], batch = batch_first ? x[0] : x[1], outputs = gates * hidden;
-    OpNode& product = rows_.linear("recurrent_inputs", steps * batch, directions * outputs, inputs);
-    product.weights = as_count(elements(view_.input(i, 1))) + as_count(elements(view_.input(i, 2)));
-    if (view_.input(i, 3) >= 0) product.weights += as_count(elements(view_.input(i, 3)));
-    OpNode& states = rows_.linear("recurrent", batch, outputs, hidden);
-    states.weights = 0;
-    states.repeat = directions * steps;
-    OpNode& turned = rows_.elementwise("gates", batch * outputs, 2.25, 8, Fusion::none);
-    std::get<Elementwise>(turned.op).writes = 0.5;
-    turned.repeat = directions * steps;
-}
-
-bool NetEmitter::normalization(int i) {
-    const std::string_view kind = view_.node(i).kind;
-    if (kind == "BatchNormalization") {
-        maps_.normalize(map_of(view_.output(i)), ConvNorm::batch);
-        return true;
-    }
-    if (kind != "InstanceNormalization" && kind != "GroupNormalization" && kind != "MeanVarianceNormalization") return false;
-    const TensorShape& shape = view_.shape(view_.output(i));
-    if (shape.size() < 2) return false;
-    const Count groups = kind == "GroupNormalization" ? Count(view_.node(i).integer("num_groups", 1)) : Count(shape[1]);
-    const Count rows = Count(shape[0]) * groups;
-    const RowWise op{.kind = RowOp::layernorm, .rows = rows, .cols = elements(view_.output(i)) / rows, .precision = numerics_.norm, .any_operands = lowering_.framework()};
-    rows_.add("layernorm", op, parameters(view_.input(i, 1)) + parameters(view_.input(i, 2)), Fusion::chain);
-    return true;
 }
 
 }  // namespace roofcast

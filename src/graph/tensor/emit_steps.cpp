@@ -81,7 +81,8 @@ void NetEmitter::convolution(int i, const Step& found) {
         return;
     }
     const auto strides = view_.node(i).integers("strides");
-    const bool patches = transformer_ && weights.size() == 4 && weights[2] > 1 && entry(strides, 0, 1) == weights[2] && entry(strides, 1, 1) == weights[3];
+    const bool patches =
+        transformer_ && weights.size() == 4 && weights[2] > 1 && entry(strides, 0, 1) == weights[2] && entry(strides, 1, 1) == weights[3];
     if (patches && found.batch_norm < 0) return patch_embedding(i, found);
     Map in = map_of(found.input);
     ConvSpec spec = conv_spec(i, found, in);
@@ -133,7 +134,8 @@ void NetEmitter::linear(int i, const Step& found) {
     const TensorShape &out = view_.shape(found.output), &in = view_.shape(found.input);
     if (out.empty() || in.empty()) return unmodelled(i);
     const bool transposed = view_.node(i).kind.ends_with("Gemm") && view_.node(i).integer("transA", 0) != 0;
-    const Count width = out.back(), rows = width > 0 ? elements(found.output) / width : Count(0), inner = transposed ? in.front() : in.back();
+    const Count width = out.back(), rows = width > 0 ? elements(found.output) / width : Count(0),
+                inner = transposed ? in.front() : in.back();
     const TensorShape& weights = view_.shape(found.weights);
     if (weights.size() > 2 && found.weight_bits == 0 && elements(found.weights) > width * inner) {
         const Count batch = elements(found.weights) / (width * inner);
@@ -198,8 +200,9 @@ void NetEmitter::activation(const Step& found) {
 
 Attention NetEmitter::attention_op(const AttentionShape& a) const {
     constexpr std::int64_t even_keys = 2;  // caches grow by a token: rows of every other pass are odd
-    Attention op = pass_attention(run_, lowering_, numerics_.stored,
-                                  {.batch = a.batch, .heads = a.heads, .key_dim = a.key_dim, .value_dim = a.value_dim, .queries = a.queries, .keys = a.keys});
+    Attention op = pass_attention(
+        run_, lowering_, numerics_.stored,
+        {.batch = a.batch, .heads = a.heads, .key_dim = a.key_dim, .value_dim = a.value_dim, .queries = a.queries, .keys = a.keys});
     op.kv_heads = a.kv_heads;
     op.causal = a.causal;
     op.biased = a.biased;

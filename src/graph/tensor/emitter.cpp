@@ -11,7 +11,8 @@ namespace roofcast {
 namespace {
 
 bool is_causal_net(const NetView& view) {
-    return std::any_of(view.steps.begin(), view.steps.end(), [](const Step& found) { return found.kind == StepKind::attention && found.attention.causal; });
+    return std::any_of(view.steps.begin(), view.steps.end(),
+                       [](const Step& found) { return found.kind == StepKind::attention && found.attention.causal; });
 }
 
 bool same_nodes(const std::vector<OpNode>& a, const std::vector<OpNode>& b, std::size_t count) {
@@ -29,7 +30,8 @@ void fold_layers(std::vector<Segment>& segments) {
         auto& last = segments.back().nodes;
         if (last.size() > length && same_nodes(segments[segments.size() - 2].nodes, last, length)) {
             Segment head{.name = "head", .repeat = 1, .nodes = {}};
-            head.nodes.assign(std::make_move_iterator(last.begin() + static_cast<std::ptrdiff_t>(length)), std::make_move_iterator(last.end()));
+            head.nodes.assign(std::make_move_iterator(last.begin() + static_cast<std::ptrdiff_t>(length)),
+                              std::make_move_iterator(last.end()));
             last.resize(length);
             segments.push_back(std::move(head));
         }
@@ -104,8 +106,10 @@ void NetEmitter::find_domain() {
     for (int i = 0; i < view_.nodes(); ++i) {
         const Step& found = view_.step(i);
         const std::string_view kind = view_.node(i).kind;
-        const bool rows = (found.kind == StepKind::norm && view_.shape(found.input).size() <= 3) || (found.kind == StepKind::attention && found.attention.queries > 0);
-        transformer_ = transformer_ || rows || kind.find("Attention") != std::string_view::npos || kind.find("SkipLayer") != std::string_view::npos;
+        const bool rows = (found.kind == StepKind::norm && view_.shape(found.input).size() <= 3) ||
+                          (found.kind == StepKind::attention && found.attention.queries > 0);
+        transformer_ =
+            transformer_ || rows || kind.find("Attention") != std::string_view::npos || kind.find("SkipLayer") != std::string_view::npos;
     }
 }
 
@@ -113,7 +117,8 @@ void NetEmitter::group_projections() {
     std::map<int, std::vector<int>> readers;
     for (int i = 0; i < view_.nodes(); ++i) {
         const Step& found = view_.step(i);
-        if (found.kind == StepKind::linear && found.weight_bits == 0 && view_.shape(found.weights).size() == 2) readers[without_views(view_, found.input)].push_back(i);
+        if (found.kind == StepKind::linear && found.weight_bits == 0 && view_.shape(found.weights).size() == 2)
+            readers[without_views(view_, found.input)].push_back(i);
     }
     for (const auto& [input, nodes] : readers) {
         if (nodes.size() < 2) continue;
@@ -165,7 +170,8 @@ int NetEmitter::first_projection(int i) const {
 
 bool NetEmitter::is_stream(int t) const {
     const auto& readers = view_.readers(t);
-    return std::any_of(readers.begin(), readers.end(), [&](int reader) { return view_.node(reader).kind == "Add" && view_.unclaimed(reader); });
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](int reader) { return view_.node(reader).kind == "Add" && view_.unclaimed(reader); });
 }
 
 void NetEmitter::step(int i, const Step& found) {
@@ -260,7 +266,8 @@ double NetEmitter::parameters(int t) {
         const auto& shape = view_.shape(one);
         const bool vector = std::count_if(shape.begin(), shape.end(), [](std::int64_t size) { return size > 1; }) == 1;
         // Constants that a script computes are nameless: exporters write grids of anchors and the like so.
-        const bool learned = is_floating(tensor.type) && count > 1 && (vector || (tensor.initializer && !tensor.name.starts_with("onnx::")));
+        const bool learned =
+            is_floating(tensor.type) && count > 1 && (vector || (tensor.initializer && !tensor.name.starts_with("onnx::")));
         if (learned && first_use(one)) all += as_count(count);
     }
     return all;

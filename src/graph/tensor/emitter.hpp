@@ -42,7 +42,7 @@ private:
     [[nodiscard]] ConvSpec conv_spec(int i, const Step& found, Map& in) const;
     [[nodiscard]] Attention attention_op(const AttentionShape& a) const;
 
-    // emit_nodes.cpp: what no pattern has
+    // emit_nodes.cpp, emit_movement.cpp, emit_products.cpp: what no pattern has
     bool elementwise(int i);
     bool binary(int i);
     bool reduction(int i);

@@ -10,8 +10,9 @@ namespace roofcast {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> elementwise_kinds{"Add", "Sub", "Mul", "Div", "Pow", "Erf", "Tanh", "Sigmoid", "Clip", "HardSigmoid", "Softplus",
-                                                             "Neg", "Exp", "Relu", "Min", "Max", "Cast"};
+constexpr std::array<std::string_view, 17> elementwise_kinds{"Add",  "Sub",     "Mul",  "Div",         "Pow",      "Erf",
+                                                             "Tanh", "Sigmoid", "Clip", "HardSigmoid", "Softplus", "Neg",
+                                                             "Exp",  "Relu",    "Min",  "Max",         "Cast"};
 constexpr std::size_t longest = 12;  ///< of the element-wise operators between the tensor and where its ways join
 
 bool is_elementwise(std::string_view kind) {

@@ -14,8 +14,8 @@ bool one_of(std::string_view kind, std::initializer_list<std::string_view> kinds
 }
 
 bool is_product(const NetView& view, int node) {
-    return node >= 0 && one_of(view.node(node).kind, {"MatMul", "com.microsoft.FusedMatMul", "Einsum"}) && view.node(node).inputs.size() == 2 &&
-           view.computed(view.input(node, 0)) && view.computed(view.input(node, 1));
+    return node >= 0 && one_of(view.node(node).kind, {"MatMul", "com.microsoft.FusedMatMul", "Einsum"}) &&
+           view.node(node).inputs.size() == 2 && view.computed(view.input(node, 0)) && view.computed(view.input(node, 1));
 }
 
 struct Scores {
@@ -87,8 +87,10 @@ Operand take_layouts(NetView& view, int t) {
         }
         if (step.kind != StepKind::none) return operand;
         const TensorNode& n = view.node(node);
-        const bool factor = one_of(n.kind, {"Mul", "Div"}) && view.only_computed(node) && view.shape(view.output(node)) == view.shape(*view.only_computed(node));
-        if (one_of(n.kind, {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast", "Split", "Slice", "Flatten", "Expand", "Tile"}) ||
+        const bool factor = one_of(n.kind, {"Mul", "Div"}) && view.only_computed(node) &&
+                            view.shape(view.output(node)) == view.shape(*view.only_computed(node));
+        if (one_of(n.kind, {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast", "Split", "Slice", "Flatten",
+                            "Expand", "Tile"}) ||
             (n.kind == "Gather" && view.computed(view.input(node, 0)))) {
             if (one_of(n.kind, {"Expand", "Tile"}))
                 operand.copies = static_cast<double>(elements_of(view.shape(view.output(node)))) /
@@ -141,7 +143,9 @@ void add_position_bias(const NetView& view, int mask, Step& step) {
             step.attention.biased = true;
             step.parameters.push_back(t);
         }
-        if (node < 0 || !one_of(view.node(node).kind, {"Gather", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Slice", "Identity", "Add"})) continue;
+        if (node < 0 ||
+            !one_of(view.node(node).kind, {"Gather", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Slice", "Identity", "Add"}))
+            continue;
         open.push_back(view.input(node, 0));
         if (view.node(node).kind == "Add") open.push_back(view.input(node, 1));
     }
@@ -178,7 +182,8 @@ void find_one(NetView& view, int softmax) {
     set_batch(view, score_shape, a);
     a.queries = shape[shape.size() - 2];
     a.keys = shape.back();
-    const bool values_first = view.kind_of(view.input(product, 1)) == "Transpose" && std::find(passed.begin(), passed.end(), view.producer(view.input(product, 1))) != passed.end();
+    const bool values_first = view.kind_of(view.input(product, 1)) == "Transpose" &&
+                              std::find(passed.begin(), passed.end(), view.producer(view.input(product, 1))) != passed.end();
     a.key_dim = queries.back();
     a.value_dim = values_first ? out[out.size() - 2] : out.back();
     for (const int mask : scores.masks) {
@@ -202,7 +207,8 @@ void find_one(NetView& view, int softmax) {
     view.take(product);
     view.step(product) = std::move(step);
     // Heads lie side by side again behind it.
-    for (int next = view.sole_reader(view.output(product)); next >= 0 && one_of(view.node(next).kind, {"Transpose", "Reshape"}); next = view.sole_reader(view.output(next)))
+    for (int next = view.sole_reader(view.output(product)); next >= 0 && one_of(view.node(next).kind, {"Transpose", "Reshape"});
+         next = view.sole_reader(view.output(next)))
         view.take(next);
 }
 
@@ -237,7 +243,8 @@ void take_tables(NetView& view) {
 
 void find_attention(NetView& view) {
     for (int i = 0; i < view.nodes(); ++i) {
-        if (view.node(i).kind != "Softmax" || !view.unclaimed(i) || !view.computed(view.output(i)) || !view.tensor(view.output(i)).known) continue;
+        if (view.node(i).kind != "Softmax" || !view.unclaimed(i) || !view.computed(view.output(i)) || !view.tensor(view.output(i)).known)
+            continue;
         find_one(view, i);
     }
     take_tables(view);

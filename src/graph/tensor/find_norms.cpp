@@ -48,7 +48,8 @@ int uncentered(const NetView& view, int centered) {
     if (i < 0 || view.node(i).kind != "Sub") return absent_tensor;
     const int mean = view.producer(before_cast(view, view.input(i, 1)));
     if (!is_last_axis_mean(view, mean)) return absent_tensor;
-    return before_cast(view, view.input(mean, 0)) == before_cast(view, view.input(i, 0)) ? before_cast(view, view.input(i, 0)) : absent_tensor;
+    return before_cast(view, view.input(mean, 0)) == before_cast(view, view.input(i, 0)) ? before_cast(view, view.input(i, 0))
+                                                                                         : absent_tensor;
 }
 
 /// A constant as long as a row of `t`.
@@ -123,7 +124,8 @@ void find_norm(NetView& view, int root) {
 void claim_norm(NetView& view, int i) {
     const std::string_view kind = view.node(i).kind;
     const bool layer = kind == "LayerNormalization" || kind == "com.microsoft.LayerNormalization";
-    const bool rms = kind == "SimplifiedLayerNormalization" || kind == "com.microsoft.SimplifiedLayerNormalization" || kind == "RMSNormalization";
+    const bool rms =
+        kind == "SimplifiedLayerNormalization" || kind == "com.microsoft.SimplifiedLayerNormalization" || kind == "RMSNormalization";
     if (!layer && !rms) return;
     Step step{.kind = StepKind::norm,
               .input = view.input(i, 0),

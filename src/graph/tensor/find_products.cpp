@@ -74,7 +74,8 @@ void claim_convolution(NetView& view, int i, std::size_t weights, std::size_t bi
 /// Bits of a weight with its scales: a 16-bit scale a block, and a zero point of the weight's own bits where there are such.
 double packed_bits(const NetView& view, int i) {
     constexpr double scale_bits = 16;
-    const auto bits = static_cast<double>(view.node(i).integer("bits", 4)), block = static_cast<double>(view.node(i).integer("block_size", 32));
+    const auto bits = static_cast<double>(view.node(i).integer("bits", 4)),
+               block = static_cast<double>(view.node(i).integer("block_size", 32));
     const bool zero_points = view.input(i, 3) >= 0;
     return bits + (scale_bits + (zero_points ? bits : 0)) / std::max(1.0, block);
 }

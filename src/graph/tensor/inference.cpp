@@ -172,16 +172,17 @@ std::vector<KnownTensor> known_tensors(const TensorNet& net, const Run& run) {
     const std::vector<TensorShape> inputs = symbols.input_shapes();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto number = static_cast<std::size_t>(net.inputs[i]);
-        tensors[number] = {.shape = inputs[i], .values = std::nullopt, .type = net.tensors[number].type, .known = net.tensors[number].shaped};
+        tensors[number] = {
+            .shape = inputs[i], .values = std::nullopt, .type = net.tensors[number].type, .known = net.tensors[number].shaped};
     }
     Inference inference(net, tensors);
     const ShapeRules& rules = shape_rules();
     for (const TensorNode& node : net.nodes) {
         const auto [constancy, known] = of_inputs(node, tensors);
         const bool sizes_alone = node.kind == "Shape" || node.kind == "Size";
-        const Constancy own = draws_numbers(node.kind)  ? Constancy::data
-                              : sizes_alone && known ? std::max(constancy, Constancy::shapes)
-                                                     : constancy;
+        const Constancy own = draws_numbers(node.kind) ? Constancy::data
+                              : sizes_alone && known   ? std::max(constancy, Constancy::shapes)
+                                                       : constancy;
         for (const int output : node.outputs) {
             if (output != absent_tensor) tensors[static_cast<std::size_t>(output)].constancy = own;
         }

@@ -8,7 +8,8 @@ namespace roofcast {
 namespace {
 
 /// Operators that framework and engines have no kernel for: their output is the input under another shape.
-constexpr std::array<std::string_view, 9> views{"Identity", "Dropout", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Split", "Expand", "Slice"};
+constexpr std::array<std::string_view, 9> views{"Identity",  "Dropout", "Reshape", "Flatten", "Squeeze",
+                                                "Unsqueeze", "Split",   "Expand",  "Slice"};
 
 bool is_view(std::string_view kind) {
     return std::find(views.begin(), views.end(), kind) != views.end();
@@ -32,7 +33,8 @@ bool costs_nothing(const NetView& view, int i) {
     if (node.kind == "Shape" || node.kind == "Size") return true;
     if (!result.known) return false;
     if (is_view(node.kind)) return true;
-    if (node.kind == "Cast" || node.kind == "CastLike") return is_floating(result.type) || result.type == ElementType::other || !is_floating(view.tensor(view.input(i, 0)).type);
+    if (node.kind == "Cast" || node.kind == "CastLike")
+        return is_floating(result.type) || result.type == ElementType::other || !is_floating(view.tensor(view.input(i, 0)).type);
     // One row of several.
     const int index = view.input(i, 1);
     return node.kind == "Gather" && index >= 0 && view.computed(view.input(i, 0)) && view.is_scalar(index);

@@ -14,7 +14,7 @@ namespace roofcast {
 struct AttentionShape {
     Count batch = 1, heads = 1, kv_heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
     bool causal = false, masked = false, biased = false;
-    bool cached = false;  ///< keys join those that the net was given
+    bool cached = false;   ///< keys join those that the net was given
     bool grouped = false;  ///< keys are copied to all heads that share them
 };
 
@@ -40,8 +40,8 @@ public:
 
     const TensorNet& net;
     std::vector<KnownTensor> tensors;
-    std::vector<Step> steps;  ///< by node; of the kind `none` where no pattern has it
-    std::vector<bool> taken;  ///< nodes that are part of the step of another, or cost nothing
+    std::vector<Step> steps;   ///< by node; of the kind `none` where no pattern has it
+    std::vector<bool> taken;   ///< nodes that are part of the step of another, or cost nothing
     std::vector<bool> beside;  ///< taken ones that read masks or tables beside what they work on
 
     [[nodiscard]] const TensorNode& node(int i) const { return net.nodes[static_cast<std::size_t>(i)]; }
@@ -68,9 +68,7 @@ public:
     /// Kind of the node that computes `t`; "" for inputs and constants.
     [[nodiscard]] std::string_view kind_of(int t) const;
     [[nodiscard]] bool free(int node) const { return taken[static_cast<std::size_t>(node)]; }
-    [[nodiscard]] bool unclaimed(int node) const {
-        return !free(node) && steps[static_cast<std::size_t>(node)].kind == StepKind::none;
-    }
+    [[nodiscard]] bool unclaimed(int node) const { return !free(node) && steps[static_cast<std::size_t>(node)].kind == StepKind::none; }
     void take(int node) { taken[static_cast<std::size_t>(node)] = true; }
     Step& step(int node) { return steps[static_cast<std::size_t>(node)]; }
     [[nodiscard]] const Step& step(int node) const { return steps[static_cast<std::size_t>(node)]; }

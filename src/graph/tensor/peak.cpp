@@ -53,7 +53,8 @@ double peak_elements(const NetView& view, bool framework, bool fuses_attention) 
             const int output = step.kind != StepKind::none ? step.output : view.output(i);
             // Engines write what they add or activate on maps where it lies.
             const bool plain = step.kind == StepKind::none || step.kind == StepKind::activation;
-            const bool same_place = !framework && plain && view.node(i).inputs.size() <= 2 && (!holds(output) || view.shape(output).size() >= 4);
+            const bool same_place =
+                !framework && plain && view.node(i).inputs.size() <= 2 && (!holds(output) || view.shape(output).size() >= 4);
             if (holds(output)) {
                 const double grown = size(output), saved = same_place ? std::min(grown, ending[static_cast<std::size_t>(i)]) : 0;
                 const int end = last[static_cast<std::size_t>(memory_of(view, output))];

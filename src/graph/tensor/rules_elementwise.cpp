@@ -129,18 +129,44 @@ ShapeRule function(Function) {
     return [](Inference& n) { by_element(n, [](double x) { return Function{}(x); }); };
 }
 
+constexpr std::string_view keeping_shape =
+    "Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Celu Clip CumSum Dropout Elu Erf Gelu "
+    "GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization LRN LayerNormalization LeakyRelu LogSoftmax "
+    "LpNormalization MeanVarianceNormalization Mish RMSNormalization Relu ReverseSequence Scatter ScatterElements ScatterND Selu Shrink "
+    "Sigmoid SimplifiedLayerNormalization Sinh Softmax Softplus Softsign Tan Tanh ThresholdedRelu Trilu";
+
+/// One rule for each of `kinds`, which blanks divide.
+void add_all(ShapeRules& rules, std::string_view kinds, ShapeRule rule) {
+    for (std::size_t start = 0; start <= kinds.size();) {
+        const std::size_t end = std::min(kinds.find(' ', start), kinds.size());
+        rules.emplace(kinds.substr(start, end - start), rule);
+        start = end + 1;
+    }
+}
+
+void add_functions(ShapeRules& rules) {
+    rules.emplace("Not", function([](double x) { return x == 0 ? 1.0 : 0.0; }));
+    rules.emplace("Abs", function([](double x) { return std::abs(x); }));
+    rules.emplace("Neg", function(std::negate<>{}));
+    rules.emplace("Ceil", function([](double x) { return std::ceil(x); }));
+    rules.emplace("Floor", function([](double x) { return std::floor(x); }));
+    rules.emplace("Round", function([](double x) { return std::nearbyint(x); }));
+    rules.emplace("Sqrt", function([](double x) { return std::sqrt(x); }));
+    rules.emplace("Exp", function([](double x) { return std::exp(x); }));
+    rules.emplace("Log", function([](double x) { return std::log(x); }));
+    rules.emplace("Sign", function([](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }));
+    rules.emplace("Sin", function([](double x) { return std::sin(x); }));
+    rules.emplace("Cos", function([](double x) { return std::cos(x); }));
+    rules.emplace("Reciprocal", function([](double x) { return x == 0 ? 0 : 1 / x; }));
+}
+
 }  // namespace
 
 void add_elementwise_rules(ShapeRules& rules) {
-    for (const char* kind :
-         {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Bernoulli", "BitwiseNot", "Celu", "Clip", "CumSum",
-          "Dropout", "Elu", "Erf", "Gelu", "GroupNormalization", "HardSigmoid", "HardSwish", "Hardmax", "InstanceNormalization",
-          "LRN", "LayerNormalization", "LeakyRelu", "LogSoftmax", "LpNormalization", "MeanVarianceNormalization", "Mish", "RMSNormalization",
-          "Relu", "Selu", "Shrink", "Sigmoid", "SimplifiedLayerNormalization", "Sinh", "Softmax", "Softplus", "Softsign", "Tan", "Tanh",
-          "ThresholdedRelu", "Trilu", "CastLike", "ReverseSequence", "ScatterElements", "ScatterND", "Scatter"})
-        rules.emplace(kind, same_shape);
-    for (const char* kind : {"IsInf", "IsNaN"}) rules.emplace(kind, as_boolean);
-    for (const char* kind : {"PRelu", "Sum", "Mean", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}) rules.emplace(kind, all_broadcast);
+    add_all(rules, keeping_shape, same_shape);
+    add_all(rules, "IsInf IsNaN", as_boolean);
+    add_all(rules, "PRelu Sum Mean BitShift BitwiseAnd BitwiseOr BitwiseXor", all_broadcast);
+    add_functions(rules);
     rules.emplace("Identity", identity);
     rules.emplace("Cast", cast);
     rules.emplace("Where", choose);
@@ -160,19 +186,6 @@ void add_elementwise_rules(ShapeRules& rules) {
     rules.emplace("And", comparison([](double a, double b) { return a != 0 && b != 0; }));
     rules.emplace("Or", comparison([](double a, double b) { return a != 0 || b != 0; }));
     rules.emplace("Xor", comparison([](double a, double b) { return (a != 0) != (b != 0); }));
-    rules.emplace("Not", function([](double x) { return x == 0 ? 1.0 : 0.0; }));
-    rules.emplace("Abs", function([](double x) { return std::abs(x); }));
-    rules.emplace("Neg", function(std::negate<>{}));
-    rules.emplace("Ceil", function([](double x) { return std::ceil(x); }));
-    rules.emplace("Floor", function([](double x) { return std::floor(x); }));
-    rules.emplace("Round", function([](double x) { return std::nearbyint(x); }));
-    rules.emplace("Sqrt", function([](double x) { return std::sqrt(x); }));
-    rules.emplace("Exp", function([](double x) { return std::exp(x); }));
-    rules.emplace("Log", function([](double x) { return std::log(x); }));
-    rules.emplace("Sign", function([](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }));
-    rules.emplace("Sin", function([](double x) { return std::sin(x); }));
-    rules.emplace("Cos", function([](double x) { return std::cos(x); }));
-    rules.emplace("Reciprocal", function([](double x) { return x == 0 ? 0 : 1 / x; }));
 }
 
 }  // namespace roofcast

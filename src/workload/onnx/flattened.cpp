@@ -43,7 +43,8 @@ private:
     }
 
     void add(const onnx::NodeProto& node, const Call* call, int depth) {
-        if (depth > deepest_call) throw Error({.what = "functions call each other too deeply", .file = file_.string(), .key = node.op_type()});
+        if (depth > deepest_call)
+            throw Error({.what = "functions call each other too deeply", .file = file_.string(), .key = node.op_type()});
         onnx::NodeProto own = call == nullptr ? node : renamed(node, *call);
         const auto function = functions_.find(key(own.domain(), own.op_type()));
         if (function != functions_.end()) return add_call(own, *function->second, depth);
@@ -56,7 +57,8 @@ private:
 
     void require_room(std::size_t count) const {
         if (count < most_onnx_nodes) return;
-        throw Error({.what = "the net has too many operators", .file = file_.string(), .expected = fmt::format("at most {}", most_onnx_nodes)});
+        throw Error(
+            {.what = "the net has too many operators", .file = file_.string(), .expected = fmt::format("at most {}", most_onnx_nodes)});
     }
 
     static std::string renamed(const std::string& name, const Call& call) {
@@ -88,7 +90,8 @@ private:
         require_room(++calls_);
         Call call{.prefix = fmt::format("{}/{}/", node.op_type(), calls_), .names = {}, .attributes = {}};
         // Inputs that a call leaves out are absent in the body too.
-        for (int i = 0; i < function.input_size(); ++i) call.names.emplace(function.input(i), i < node.input_size() ? node.input(i) : std::string());
+        for (int i = 0; i < function.input_size(); ++i)
+            call.names.emplace(function.input(i), i < node.input_size() ? node.input(i) : std::string());
         for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
             if (!node.output(i).empty()) call.names.insert_or_assign(function.output(i), node.output(i));
         }

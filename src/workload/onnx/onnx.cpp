@@ -36,16 +36,16 @@ ElementType stored_in(const TensorNet& net) {
         if (!tensor.constant) continue;
         double count = 1;
         for (const Dimension& dimension : tensor.shape) count *= static_cast<double>(dimension.size);
-        if (is_floating(tensor.type) || tensor.type == ElementType::int8 || tensor.type == ElementType::int4) elements[tensor.type] += count;
+        if (is_floating(tensor.type) || tensor.type == ElementType::int8 || tensor.type == ElementType::int4)
+            elements[tensor.type] += count;
     }
     const auto most = std::max_element(elements.begin(), elements.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == elements.end() ? ElementType::fp32 : most->first;
 }
 
 bool has_kind(const TensorNet& net, std::initializer_list<std::string_view> kinds) {
-    return std::any_of(net.nodes.begin(), net.nodes.end(), [&](const TensorNode& node) {
-        return std::find(kinds.begin(), kinds.end(), node.kind) != kinds.end();
-    });
+    return std::any_of(net.nodes.begin(), net.nodes.end(),
+                       [&](const TensorNode& node) { return std::find(kinds.begin(), kinds.end(), node.kind) != kinds.end(); });
 }
 
 /// The family whose nets are made of the same operators: accuracy is known by family.
@@ -61,9 +61,7 @@ std::string family_of(const TensorNet& net) {
 void choose_precision(Workload& workload, const TensorNet& net) {
     const ElementType stored = stored_in(net);
     const bool integers = has_kind(net, {"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger", "QuantizeLinear"});
-    workload.default_precision = integers                      ? Precision::int8
-                                 : stored == ElementType::bf16 ? Precision::bf16
-                                                               : Precision::fp16;
+    workload.default_precision = integers ? Precision::int8 : stored == ElementType::bf16 ? Precision::bf16 : Precision::fp16;
     if (stored == ElementType::fp32 && !integers)
         workload.notes.emplace_back("the file stores its weights in fp32; `precision` fp32 or tf32 computes in that");
 }
@@ -78,9 +76,8 @@ Workload load_onnx(const std::filesystem::path& file) {
     const onnx::ModelProto model = within_memory(file, [&] { return parsed_model(file); });
     Workload workload;
     workload.id = workload.name = file.stem().string();
-    workload.source = model.producer_name().empty()
-                          ? std::string("ONNX file")
-                          : fmt::format("ONNX file of {} {}", model.producer_name(), model.producer_version());
+    workload.source = model.producer_name().empty() ? std::string("ONNX file")
+                                                    : fmt::format("ONNX file of {} {}", model.producer_name(), model.producer_version());
     workload.file = file.string();
     TensorNet net = within_memory(file, [&] { return tensor_net(model, file); });
     workload.family = family_of(net);

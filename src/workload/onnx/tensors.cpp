@@ -135,16 +135,18 @@ std::int64_t kept_elements(const std::vector<Dimension>& shape) {
 }  // namespace
 
 ElementType element_type(std::int64_t onnx_type) {
-    // In the order of onnx.proto: undefined, float, uint8, int8, uint16, int16, int32, int64, string, bool, float16, double, uint32, uint64,
-    // complex64, complex128, bfloat16, four formats of 8-bit floats, uint4, int4.
+    // In the order of onnx.proto: undefined, float, uint8, int8, uint16, int16, int32, int64, string, bool, float16, double, uint32,
+    // uint64, complex64, complex128, bfloat16, four formats of 8-bit floats, uint4, int4.
     using E = ElementType;
-    constexpr std::array types{E::other, E::fp32, E::int8, E::int8,  E::int16, E::int16, E::int32, E::int64, E::other, E::boolean, E::fp16, E::fp64,
-                               E::int32, E::int64, E::other, E::other, E::bf16,  E::fp8,   E::fp8,   E::fp8,   E::fp8,   E::int4,    E::int4};
+    constexpr std::array types{E::other, E::fp32,    E::int8, E::int8, E::int16, E::int16, E::int32, E::int64,
+                               E::other, E::boolean, E::fp16, E::fp64, E::int32, E::int64, E::other, E::other,
+                               E::bf16,  E::fp8,     E::fp8,  E::fp8,  E::fp8,   E::int4,  E::int4};
     return onnx_type >= 0 && onnx_type < static_cast<std::int64_t>(types.size()) ? types[static_cast<std::size_t>(onnx_type)] : E::other;
 }
 
 Tensor constant_tensor(const onnx::TensorProto& proto, const std::filesystem::path& file) {
-    Tensor tensor{.name = proto.name(), .type = element_type(proto.data_type()), .shaped = true, .constant = true, .shape = {}, .values = {}};
+    Tensor tensor{
+        .name = proto.name(), .type = element_type(proto.data_type()), .shaped = true, .constant = true, .shape = {}, .values = {}};
     require_rank(proto.dims_size(), tensor.name, file);
     for (const std::int64_t size : proto.dims()) tensor.shape.push_back({.size = plausible(size, tensor.name, file)});
     const std::int64_t elements = kept_elements(tensor.shape);

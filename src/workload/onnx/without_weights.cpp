@@ -28,12 +28,11 @@ struct Nested {
     Message message;
 };
 /// Field numbers of onnx.proto (IR version 10).
-constexpr std::array nested_messages{
-    Nested{Message::model, 7, Message::graph},      Nested{Message::model, 25, Message::function},
-    Nested{Message::graph, 1, Message::node},       Nested{Message::graph, 5, Message::tensor},
-    Nested{Message::function, 7, Message::node},    Nested{Message::node, 5, Message::attribute},
-    Nested{Message::attribute, 5, Message::tensor}, Nested{Message::attribute, 6, Message::graph},
-    Nested{Message::attribute, 10, Message::tensor}};
+constexpr std::array nested_messages{Nested{Message::model, 7, Message::graph},      Nested{Message::model, 25, Message::function},
+                                     Nested{Message::graph, 1, Message::node},       Nested{Message::graph, 5, Message::tensor},
+                                     Nested{Message::function, 7, Message::node},    Nested{Message::node, 5, Message::attribute},
+                                     Nested{Message::attribute, 5, Message::tensor}, Nested{Message::attribute, 6, Message::graph},
+                                     Nested{Message::attribute, 10, Message::tensor}};
 /// Data of a tensor: float, int32, string, int64, raw, double and uint64.
 constexpr std::array<std::uint32_t, 7> data_fields{4, 5, 6, 7, 9, 10, 11};
 
