@@ -145,7 +145,9 @@ MemoryAdvice memory_advice(const Workload& workload, const Run& request, const S
                            std::int64_t gpus_per_machine, std::optional<std::int64_t> largest_context) {
     const auto total = [&](const Run& r) { return memory_estimate(workload, r, software).total(); };
     MemoryAdvice advice;
-    advice.largest_batch = largest(most_sequences, [&](std::int64_t batch) {
+    const auto* net = std::get_if<TensorNet>(&workload.architecture);
+    const std::int64_t fixed = net == nullptr ? 0 : fixed_batch(*net);
+    advice.largest_batch = largest(fixed > 0 ? fixed : most_sequences, [&](std::int64_t batch) {
         Run r = request;
         r.batch = batch;
         return total(r) <= capacity;

@@ -66,7 +66,9 @@ TEST_CASE("what nothing sets, and what nothing reads, is refused by name") {
 TEST_CASE("a net that was exported for one batch runs that batch") {
     const TemporaryFile file("net.onnx", product("8"));
     const std::string command = "predict --gpu t4 --format json --model " + file.path().string();
-    CHECK(roofcast::test::only_prediction(printed(command))["batch"] == 8);
+    const json p = roofcast::test::only_prediction(printed(command));
+    CHECK(p["batch"] == 8);
+    CHECK(p["memory"]["largest_batch"] == 8);
     CHECK(contains(refused("predict --gpu t4 --batch 4 --model " + file.path().string()), "--batch 8"));
 }
 
