@@ -151,6 +151,7 @@ struct ConvLayer {
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies
+    std::string place;                  ///< where it is written, of a layer of a block: "layers[3].bottleneck: layers[0]"; else empty
 };
 
 /// How the depth and width multiples round.

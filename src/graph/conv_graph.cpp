@@ -51,9 +51,15 @@ private:
             if (detail.key == "image_size") throw;  // of the run, not of the layer
             const std::string_view block = roofcast::name(layer.block);
             const bool same = detail.key.empty() || detail.key == block;
-            detail.key = fmt::format("layers[{}].{}{}{}", i, block, same ? "" : ": ", same ? "" : detail.key);
+            detail.key = fmt::format("{}.{}{}{}", place(i), block, same ? "" : ": ", same ? "" : detail.key);
             throw Error(std::move(detail));
         }
+    }
+
+    /// Where layer `i` is written.
+    [[nodiscard]] std::string place(std::size_t i) const {
+        const std::string& written = net_.layers[i].place;
+        return written.empty() ? fmt::format("layers[{}]", i) : written;
     }
 
     /// Channels multiply from layer to layer: a few joined with themselves outgrow every machine.
@@ -61,7 +67,7 @@ private:
         constexpr std::int64_t most = std::int64_t{1} << 24;
         if (channels <= most) return;
         throw Error({.what = "the layer has too many channels",
-                     .key = fmt::format("layers[{}].{}", i, roofcast::name(net_.layers[i].block)),
+                     .key = fmt::format("{}.{}", place(i), roofcast::name(net_.layers[i].block)),
                      .found = std::to_string(channels),
                      .expected = fmt::format("at most {}", most)});
     }

@@ -110,10 +110,11 @@ Error unknown_hub_id(std::string_view wanted) {
 std::vector<Workload> load_workload_catalogue(const std::filesystem::path& models_folder) {
     std::vector<Workload> catalogue;
     std::map<std::string, std::string> owner;
+    BlockLibrary blocks = blocks_for(models_folder / "model.toml");
     auto files = model_files(models_folder);
     for (auto& file : hub_files(models_folder)) files.push_back(std::move(file));
     for (const auto& file : files) {
-        for (Workload& workload : load_workloads(file)) {
+        for (Workload& workload : load_workloads(file, blocks)) {
             std::vector<std::string> names = workload.aliases;
             names.push_back(workload.id);
             for (const std::string& name : names) {
@@ -133,12 +134,15 @@ std::vector<Workload> load_workload_catalogue(const std::filesystem::path& model
 }
 
 Workload find_workload(const std::filesystem::path& models_folder, std::string_view id_or_file) {
-    if (const auto hash = id_or_file.rfind('#'); hash != std::string_view::npos) {
-        return load_workload(id_or_file.substr(0, hash), id_or_file.substr(hash + 1));
-    }
+    const auto in_file = [&](std::string_view file, std::string_view id) {
+        BlockLibrary blocks = blocks_for(file, models_folder);
+        return load_workload(file, id, blocks);
+    };
+    if (const auto hash = id_or_file.rfind('#'); hash != std::string_view::npos)
+        return in_file(id_or_file.substr(0, hash), id_or_file.substr(hash + 1));
     refuse_unread_format(id_or_file);
     const bool hub_id = looks_like_hub_id(id_or_file) && !std::filesystem::exists(id_or_file);
-    if (looks_like_file(id_or_file) && !hub_id) return load_workload(id_or_file);
+    if (looks_like_file(id_or_file) && !hub_id) return in_file(id_or_file, {});
     // Parsing every file would take longer than a prediction: only a file that holds the quoted name can define it.
     const auto files = model_files(models_folder);
     std::string wanted = lower_case(id_or_file);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "roofcast/workload.hpp"
+#include "workload/net_blocks.hpp"
 
 namespace roofcast {
 
@@ -19,6 +20,13 @@ std::optional<Workload> workload_in(const std::string& text, const std::filesyst
 
 /// All models in `file`; a Hugging Face config.json holds one.
 std::vector<Workload> load_workloads(const std::filesystem::path& file);
+std::vector<Workload> load_workloads(const std::filesystem::path& file, BlockLibrary& blocks);
+
+/// As `load_workload(file, id)`, with blocks of `blocks`.
+Workload load_workload(const std::filesystem::path& file, std::string_view id, BlockLibrary& blocks);
+
+/// Blocks that `file` may use: those of `blocks/` beside it, then those of `models_folder`.
+BlockLibrary blocks_for(const std::filesystem::path& file, const std::filesystem::path& models_folder = {});
 
 /// Whether `folder` is that of a Hugging Face checkpoint: it holds a config.json.
 bool is_checkpoint(const std::filesystem::path& folder);

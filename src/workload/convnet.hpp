@@ -3,10 +3,12 @@
 
 #include "io/toml_reader.hpp"
 #include "roofcast/workload.hpp"
+#include "workload/net_blocks.hpp"
 
 namespace roofcast {
 
 /// Reads the keys of families `cnn` and `detector`. Throws Error on a wrong value, an unknown block or an unknown option of a block.
-ConvNet read_convnet(TableReader& reader);
+/// `library`: blocks of other files.
+ConvNet read_convnet(TableReader& reader, BlockLibrary& library);
 
 }  // namespace roofcast

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <sstream>
 
@@ -24,10 +23,10 @@ std::vector<std::string> words(std::string_view text) {
 /// Reads the options of one layer.
 class LayerReader {
 public:
-    LayerReader(const toml::table& layer, std::size_t index, TableReader& values) : table_(layer), index_(index), values_(values) {}
+    LayerReader(const toml::table& layer, std::size_t index, const Scope& scope) : table_(layer), index_(index), scope_(scope) {}
 
     ConvLayer read() {
-        const BlockSpec& spec = block();
+        const BlockSpec& spec = *primitive_of(table_);
         ConvLayer layer;
         layer.block = spec.block;
         for (const auto& [key, node] : table_) {
@@ -101,25 +100,11 @@ private:
         refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
     }
 
-    const BlockSpec& block() {
-        for (const auto& spec : block_specs) {
-            if (table_.contains(spec.name)) return spec;
-        }
-        std::vector<std::string> known;
-        for (const auto& spec : block_specs) known.emplace_back(spec.name);
-        std::string found, suggestion;
-        for (const auto& [key, node] : table_) {
-            found += fmt::format("{}{}", found.empty() ? "" : ", ", key.str());
-            if (suggestion.empty()) suggestion = did_you_mean(key.str(), known);
-        }
-        throw error("", table_, "the layer names no known block", found, fmt::format("one of {}", fmt::join(known, ", ")), suggestion);
-    }
-
     void require_option(const BlockSpec& spec, std::string_view key, const toml::node& node) const {
-        if (key == "from" || key == "repeat") return;
+        if (key == "from" || key == "repeat" || key == "name" || key == "when") return;
         std::vector<std::string> known = words(spec.options);
         if (std::find(known.begin(), known.end(), key) != known.end()) return;
-        known.insert(known.end(), {"from", "repeat"});
+        known.insert(known.end(), {"from", "repeat", "name", "when"});
         throw error(key, node, fmt::format("unknown option of a {} layer", spec.name), std::string(key),
                     fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key, known));
     }
@@ -137,34 +122,24 @@ private:
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
         if (key == "gate") layer.gate = word<ChannelGate>(gate_names, key, node);
-        if (key == "from") layer.from = list(key, node, -1000);
         if (key == "anchors") layer.anchors = list(key, node, 1);
     }
 
-    /// The number that `node` is or names, as "width" or "widths.2" in the net's values.
-    double number(std::string_view key, const toml::node& node) {
-        const toml::node* target = &node;
-        if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
-        const auto found = target->is_number() ? target->value<double>() : std::nullopt;
+    /// The number that `node` is or whose expression has it.
+    double number(std::string_view key, const toml::node& node) const {
+        const Value value = scope_.value(place(key), node);
+        const auto* found = std::get_if<double>(&value);
         constexpr std::int64_t largest = 1 << 20;
-        if (!found || !(*found >= 0 && *found <= static_cast<double>(largest)))
-            throw error(key, node, "wrong value", {}, fmt::format("a number from 0 to {}, or the name of one in values", largest));
+        if (found == nullptr || !(*found >= 0 && *found <= static_cast<double>(largest)))
+            throw error(key, node, "wrong value", value_found(node, value),
+                        fmt::format("a number from 0 to {}, or the name of one in values", largest));
         return *found;
     }
 
-    const toml::node* value(std::string_view key, const toml::node& node, const std::string& reference) {
-        const auto dot = reference.find('.');
-        const toml::node* target = values_.node(reference.substr(0, dot));
-        if (target != nullptr && dot != std::string::npos) {
-            std::size_t place = 0;
-            const char* end = reference.data() + reference.size();
-            const auto [stop, failure] = std::from_chars(reference.data() + dot + 1, end, place);
-            const auto* values = target->as_array();
-            target = failure == std::errc{} && stop == end && values != nullptr ? values->get(place) : nullptr;
-        }
-        if (target != nullptr) return target;
-        throw error(key, node, "no such value", reference, "the name of a number in values, such as \"depths.0\"",
-                    did_you_mean(reference.substr(0, dot), values_.keys()));
+    /// An expression with its value, where that is a number.
+    static std::string value_found(const toml::node& node, const Value& value) {
+        const auto* number = std::get_if<double>(&value);
+        return node.is_string() && number != nullptr ? fmt::format("{} = {}", value_text(node), *number) : std::string{};
     }
 
     std::int64_t count(std::string_view key, const toml::node& node, std::int64_t lower) {
@@ -173,24 +148,25 @@ private:
         // Each repetition may become operators of its own.
         constexpr std::int64_t most_repeats = 1000;
         if ((key == "repeat" || key == "dense" || key == "convs" || key == "layers") && whole > most_repeats) {
-            throw error(key, node, "out of range", {}, fmt::format("at most {}", most_repeats));
+            throw error(key, node, "out of range", value_found(node, found), fmt::format("at most {}", most_repeats));
         }
         if (static_cast<double>(whole) != found || whole < lower) {
-            throw error(key, node, "out of range", {}, fmt::format("a whole number of at least {}", lower));
+            throw error(key, node, "out of range", value_found(node, found), fmt::format("a whole number of at least {}", lower));
         }
         return whole;
     }
 
-    bool flag(std::string_view key, const toml::node& node) {
-        const toml::node* target = &node;
-        if (const auto* reference = node.as_string()) target = value(key, node, reference->get());
-        if (!target->is_boolean()) throw error(key, node, "wrong type", {}, "true, false or the name of such a value");
-        return target->as_boolean()->get();
+    bool flag(std::string_view key, const toml::node& node) const {
+        const Value value = scope_.value(place(key), node);
+        if (const auto* found = std::get_if<bool>(&value)) return *found;
+        throw error(key, node, "wrong type", {}, "true, false or the name of such a value");
     }
 
     std::string text(std::string_view key, const toml::node& node) const {
         if (!node.is_string()) throw error(key, node, "wrong type", {}, "a quoted string");
-        return node.as_string()->get();
+        const auto named = scope_.find(node.as_string()->get());
+        const auto* word = named ? std::get_if<std::string>(&*named) : nullptr;
+        return word != nullptr ? *word : node.as_string()->get();
     }
 
     template <class Word, class Names>
@@ -217,23 +193,18 @@ private:
         return numbers;
     }
 
-    static int line(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+    std::string place(std::string_view key) const {
+        return fmt::format("{}{}{}", scope_.layer(index_), key.empty() ? "" : ".", key);
+    }
 
     Error error(std::string_view key, const toml::node& node, std::string what, std::string found, std::string expected,
                 std::string suggestion = {}) const {
-        if (found.empty()) found = value_text(node);
-        return Error({.what = std::move(what),
-                      .file = values_.file(),
-                      .line = line(node),
-                      .key = fmt::format("layers[{}]{}{}", index_, key.empty() ? "" : ".", key),
-                      .found = std::move(found),
-                      .expected = std::move(expected),
-                      .suggestion = std::move(suggestion)});
+        return scope_.error(place(key), node, std::move(what), std::move(found), std::move(expected), std::move(suggestion));
     }
 
     const toml::table& table_;
     std::size_t index_;
-    TableReader& values_;
+    const Scope& scope_;
 };
 
 }  // namespace
@@ -245,8 +216,15 @@ std::string_view name(ConvBlock block) {
     return {};
 }
 
-ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, TableReader& values) {
-    return LayerReader(layer, index, values).read();
+const BlockSpec* primitive_of(const toml::table& layer) {
+    for (const auto& spec : block_specs) {
+        if (layer.contains(spec.name)) return &spec;
+    }
+    return nullptr;
+}
+
+ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope) {
+    return LayerReader(layer, index, scope).read();
 }
 
 }  // namespace roofcast

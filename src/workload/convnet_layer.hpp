@@ -1,15 +1,18 @@
 #pragma once
-/// One entry of a convolutional net's `layers`: `{conv = 64, kernel = 7, stride = 2}`.
+/// One entry of a convolutional net's `layers` that is a primitive: `{conv = 64, kernel = 7, stride = 2}`.
 
-#include <string>
-
-#include "io/toml_reader.hpp"
-#include "roofcast/workload.hpp"
+#include "roofcast/convnet.hpp"
+#include "workload/net_scope.hpp"
 
 namespace roofcast {
 
-/// Reads `layers[index]`. A number may be the name of one in `values`: "width" or, of a list, "widths.0".
-/// Throws Error with file, line and the nearest known block or option.
-ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, TableReader& values);
+struct BlockSpec;
+
+/// The primitive that `layer` names; nullptr: none.
+const BlockSpec* primitive_of(const toml::table& layer);
+
+/// Reads `layers[index]` of a list, all but `from`, `name` and `when`. A number, flag or word may be an expression of names in `scope`.
+/// Throws Error with file, line and the nearest known option.
+ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope);
 
 }  // namespace roofcast

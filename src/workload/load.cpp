@@ -20,20 +20,20 @@ namespace {
 /// Names of a model that pads as TensorFlow does, besides those of one that does not.
 constexpr std::string_view same_padding_aliases = "same_padding_aliases";
 
-using ReadArchitecture = Architecture (*)(TableReader&);
+using ReadArchitecture = Architecture (*)(TableReader&, BlockLibrary&);
 
 const std::map<std::string_view, ReadArchitecture>& families() {
     static const std::map<std::string_view, ReadArchitecture> readers{
-        {"llm", [](TableReader& r) -> Architecture { return read_decoder(r); }},
-        {"encoder", [](TableReader& r) -> Architecture { return read_encoder(r); }},
-        {"transformer_xl", [](TableReader& r) -> Architecture { return read_transformer_xl(r); }},
-        {"vit", [](TableReader& r) -> Architecture { return read_vit(r); }},
-        {"swin", [](TableReader& r) -> Architecture { return read_swin(r); }},
-        {"cnn", [](TableReader& r) -> Architecture { return read_convnet(r); }},
-        {"detector", [](TableReader& r) -> Architecture { return read_convnet(r); }},
-        {"vlm", [](TableReader& r) -> Architecture { return read_vision_language(r); }},
-        {"diffusion", [](TableReader& r) -> Architecture { return read_diffusion(r); }},
-        {"summary", [](TableReader& r) -> Architecture { return read_summary(r); }},
+        {"llm", [](TableReader& r, BlockLibrary&) -> Architecture { return read_decoder(r); }},
+        {"encoder", [](TableReader& r, BlockLibrary&) -> Architecture { return read_encoder(r); }},
+        {"transformer_xl", [](TableReader& r, BlockLibrary&) -> Architecture { return read_transformer_xl(r); }},
+        {"vit", [](TableReader& r, BlockLibrary&) -> Architecture { return read_vit(r); }},
+        {"swin", [](TableReader& r, BlockLibrary&) -> Architecture { return read_swin(r); }},
+        {"cnn", [](TableReader& r, BlockLibrary& blocks) -> Architecture { return read_convnet(r, blocks); }},
+        {"detector", [](TableReader& r, BlockLibrary& blocks) -> Architecture { return read_convnet(r, blocks); }},
+        {"vlm", [](TableReader& r, BlockLibrary&) -> Architecture { return read_vision_language(r); }},
+        {"diffusion", [](TableReader& r, BlockLibrary&) -> Architecture { return read_diffusion(r); }},
+        {"summary", [](TableReader& r, BlockLibrary&) -> Architecture { return read_summary(r); }},
     };
     return readers;
 }
@@ -63,7 +63,7 @@ OwnScript read_own_script(TableReader reader) {
     return script;
 }
 
-Workload read_workload(TableReader reader) {
+Workload read_workload(TableReader reader, BlockLibrary& blocks) {
     Workload workload;
     workload.id = required_identifier(reader, "id", reader.text("id"));
     workload.name = reader.text_if("name").value_or(workload.id);
@@ -93,7 +93,7 @@ Workload read_workload(TableReader reader) {
     }
     workload.published = read_published(reader.table("published"));
     workload.own_script = read_own_script(reader.table("own_script"));
-    workload.architecture = family->second(reader);
+    workload.architecture = family->second(reader, blocks);
     if (padded.empty() && reader.has(same_padding_aliases))
         throw reader.error(same_padding_aliases, "no name is given", {}, "names, or the key left out");
     if (!padded.empty() && !std::holds_alternative<ConvNet>(workload.architecture))
@@ -151,8 +151,8 @@ bool is_named(const Entry& entry, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Workload read_entry(const Entry& entry, const std::string& file) {
-    Workload workload = read_workload(TableReader(*entry.table, file, entry.prefix, entry.shared));
+Workload read_entry(const Entry& entry, const std::string& file, BlockLibrary& blocks) {
+    Workload workload = read_workload(TableReader(*entry.table, file, entry.prefix, entry.shared), blocks);
     if (!entry.same_padding) return workload;
     workload.aliases = names_of(entry);
     workload.id = workload.name = workload.aliases.front();
@@ -178,11 +178,19 @@ std::vector<std::string> workload_names(const std::filesystem::path& file) {
     return names;
 }
 
+BlockLibrary blocks_for(const std::filesystem::path& file, const std::filesystem::path& models_folder) {
+    constexpr const char* folder = "blocks";
+    BlockLibrary library(file.parent_path() / folder);
+    if (!models_folder.empty()) library.add_folder(models_folder / folder);
+    return library;
+}
+
 std::optional<Workload> workload_in(const std::string& text, const std::filesystem::path& file, std::string_view name) {
+    BlockLibrary blocks = blocks_for(file);
     const toml::table root = parse_toml(text, file.string());
     const auto entries = entries_of(root, file.string());
     const Entry* entry = named(entries, name);
-    return entry == nullptr ? std::nullopt : std::optional(read_entry(*entry, file.string()));
+    return entry == nullptr ? std::nullopt : std::optional(read_entry(*entry, file.string(), blocks));
 }
 
 bool is_checkpoint(const std::filesystem::path& folder) {
@@ -206,19 +214,29 @@ std::optional<Workload> load_published(const std::filesystem::path& file) {
 }  // namespace
 
 std::vector<Workload> load_workloads(const std::filesystem::path& file) {
+    BlockLibrary blocks = blocks_for(file);
+    return load_workloads(file, blocks);
+}
+
+std::vector<Workload> load_workloads(const std::filesystem::path& file, BlockLibrary& blocks) {
     if (auto published = load_published(file)) return {*std::move(published)};
     const toml::table root = parse_toml_file(file);
     std::vector<Workload> workloads;
-    for (const Entry& entry : entries_of(root, file.string())) workloads.push_back(read_entry(entry, file.string()));
+    for (const Entry& entry : entries_of(root, file.string())) workloads.push_back(read_entry(entry, file.string(), blocks));
     return workloads;
 }
 
 Workload load_workload(const std::filesystem::path& file, std::string_view id) {
+    BlockLibrary blocks = blocks_for(file);
+    return load_workload(file, id, blocks);
+}
+
+Workload load_workload(const std::filesystem::path& file, std::string_view id, BlockLibrary& blocks) {
     if (auto published = load_published(file)) return *std::move(published);
     const toml::table root = parse_toml_file(file);
     const auto entries = entries_of(root, file.string());
-    if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string());
-    if (const Entry* entry = named(entries, id); entry != nullptr && !id.empty()) return read_entry(*entry, file.string());
+    if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string(), blocks);
+    if (const Entry* entry = named(entries, id); entry != nullptr && !id.empty()) return read_entry(*entry, file.string(), blocks);
     std::vector<std::string> ids;
     for (const Entry& entry : entries) {
         for (std::string& name : names_of(entry)) ids.push_back(std::move(name));

@@ -1,0 +1,67 @@
+#pragma once
+/// Blocks that convolutional nets are described with: lists of layers with arguments, from `[blocks.NAME]` of a file.
+
+#include <toml++/toml.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofcast {
+
+/// One entry of `arguments`: "stride = 1", or "inner" where a caller must say it.
+struct BlockArgument {
+    std::string name, standard;
+    bool required = false;
+};
+
+class FileBlocks;
+
+struct NetBlock {
+    std::string name;
+    std::vector<BlockArgument> arguments;
+    const toml::array* layers = nullptr;
+    const FileBlocks* file = nullptr;  ///< that defines it, and blocks that it may use
+};
+
+/// The blocks of one file.
+class FileBlocks {
+public:
+    /// `blocks`: the table of that name; null: none. Throws Error on a wrong definition.
+    FileBlocks(const toml::node* blocks, std::string file);
+    FileBlocks(const FileBlocks&) = delete;
+    FileBlocks& operator=(const FileBlocks&) = delete;
+
+    [[nodiscard]] const NetBlock* find(std::string_view name) const;
+    [[nodiscard]] const std::string& file() const { return file_; }
+    [[nodiscard]] std::vector<std::string> names() const;
+
+private:
+    std::string file_;
+    std::map<std::string, NetBlock, std::less<>> blocks_;
+};
+
+/// Blocks that several files use: block NAME stands in `NAME.toml` of one of the folders. Files are read once.
+class BlockLibrary {
+public:
+    explicit BlockLibrary(std::filesystem::path folder) { add_folder(std::move(folder)); }
+
+    /// One more folder, which is asked after those before it.
+    void add_folder(std::filesystem::path folder);
+    /// nullptr: there is none. Throws Error on a file that is wrong.
+    const NetBlock* find(const std::string& name);
+    [[nodiscard]] std::vector<std::string> names() const;
+
+private:
+    struct Source {
+        toml::table root;
+        std::unique_ptr<FileBlocks> blocks;
+    };
+    std::vector<std::filesystem::path> folders_;
+    std::map<std::string, std::unique_ptr<Source>> sources_;  ///< null: no file has this name
+};
+
+}  // namespace roofcast

@@ -1,0 +1,55 @@
+#include "workload/net_channels.hpp"
+
+#include <numeric>
+
+namespace roofcast {
+
+std::int64_t output_channels(const ConvNet& net, const ConvLayer& layer, const std::vector<std::int64_t>& in) {
+    const std::int64_t entering = in.front();
+    if (layer.repeat == 0) return entering;
+    switch (layer.block) {
+        case ConvBlock::normalize:
+        case ConvBlock::maxpool:
+        case ConvBlock::avgpool:
+        case ConvBlock::blurpool:
+        case ConvBlock::adaptive_pool:
+        case ConvBlock::global_pool:
+        case ConvBlock::positions:
+        case ConvBlock::affine:
+        case ConvBlock::upsample:
+        case ConvBlock::planes:
+        case ConvBlock::pointwise:
+        case ConvBlock::scale:
+        case ConvBlock::channel_gate:
+        case ConvBlock::mix_places:
+        case ConvBlock::add:
+        case ConvBlock::again:
+        case ConvBlock::mlp:
+        case ConvBlock::class_attention:
+        case ConvBlock::outlook:
+        case ConvBlock::convnext:
+            return entering;
+        case ConvBlock::deformable_encoder:
+            return in.back();
+        case ConvBlock::concat:
+            return std::accumulate(in.begin(), in.end(), std::int64_t{0});
+        case ConvBlock::split_attention:
+            return in.size() > 1 ? entering : entering / layer.parts;
+        case ConvBlock::lstm:
+            return 2 * layer.size;
+        case ConvBlock::bottleneck: {
+            constexpr double standard = 4;
+            return static_cast<std::int64_t>(static_cast<double>(layer.size) * (layer.expand > 0 ? layer.expand : standard));
+        }
+        case ConvBlock::dense:
+            return entering + layer.size * layer.growth;
+        case ConvBlock::transition:
+            return entering / 2;
+        case ConvBlock::linear:
+            return layer.size > 0 ? layer.size : net.classes;
+        default:
+            return layer.block >= ConvBlock::detect ? net.classes : layer.size;
+    }
+}
+
+}  // namespace roofcast

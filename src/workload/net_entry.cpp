@@ -1,0 +1,108 @@
+#include "workload/net_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workload/readers.hpp"
+
+namespace roofcast {
+
+namespace {
+
+using Number = std::int64_t;
+
+/// "in", "in.1", or a layer before this one.
+Number named(const LayerEntry& entry, const std::string& name, const ListOutputs& outputs) {
+    if (name == "in") return outputs.inputs.front();
+    if (const auto found = outputs.named.find(name); found != outputs.named.end()) return found->second;
+    for (std::size_t i = 0; i < outputs.inputs.size(); ++i) {
+        if (name == fmt::format("in.{}", i)) return outputs.inputs[i];
+    }
+    std::vector<std::string> known{"in"};
+    for (const auto& [other, layer] : outputs.named) known.push_back(other);
+    throw entry.error("from", "no layer before this one has this name", name, fmt::format("one of {}", fmt::join(known, ", ")),
+                      did_you_mean(name, known));
+}
+
+Number source(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
+    const auto index = static_cast<Number>(entry.index);
+    if (const auto* name = node.as_string()) return named(entry, name->get(), outputs);
+    if (!node.is_integer())
+        throw entry.error("from", "wrong value", {}, fmt::format("names of layers, or whole numbers from -1000 to {}", largest_size));
+    const Number number = node.as_integer()->get(), place = number < 0 ? index + number : number;
+    if (number >= index || place < -1)
+        throw entry.error("from", "a layer can only read earlier ones", std::to_string(number),
+                          fmt::format("{} to {}", -index - 1, index - 1));
+    return place < 0 ? outputs.inputs.front() : outputs.entries[static_cast<std::size_t>(place)];
+}
+
+}  // namespace
+
+std::string LayerEntry::key(std::string_view option) const {
+    return option.empty() ? scope.layer(index) : fmt::format("{}.{}", scope.layer(index), option);
+}
+
+Error LayerEntry::error(std::string_view option, std::string what, std::string found, std::string expected, std::string suggestion) const {
+    const toml::node* node = table.get(option);
+    return scope.error(key(option), node == nullptr ? table : *node, std::move(what), std::move(found), std::move(expected),
+                       std::move(suggestion));
+}
+
+std::string new_name(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
+    const auto* text = node.as_string();
+    if (text == nullptr || text->get().empty()) throw entry.error("name", "wrong type", {}, "a quoted name");
+    if (text->get() == "in" || outputs.named.contains(text->get()))
+        throw entry.error("name", "the name is taken", {}, "a name of its own for each layer of a list");
+    return text->get();
+}
+
+bool is_present(const LayerEntry& entry) {
+    if (!entry.table.contains("when")) return true;
+    const Value value = entry.scope.value(entry.key("when"), *entry.table.get("when"));
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+    throw entry.error("when", "a condition is neither true nor false", {}, "a comparison, or a flag");
+}
+
+std::vector<std::int64_t> sources(const LayerEntry& entry, const ListOutputs& outputs) {
+    const toml::node* node = entry.table.get("from");
+    if (node == nullptr) return {outputs.last()};
+    std::vector<Number> from;
+    if (const auto* items = node->as_array()) {
+        for (const auto& item : *items) from.push_back(source(entry, item, outputs));
+    } else {
+        from.push_back(source(entry, *node, outputs));
+    }
+    if (from.empty()) throw entry.error("from", "empty list", {}, "at least one layer");
+    return from;
+}
+
+Number repeats_of(const LayerEntry& entry) {
+    const toml::node* node = entry.table.get("repeat");
+    if (node == nullptr) return 1;
+    constexpr Number most_repeats = 1000;
+    const Value value = entry.scope.value(entry.key("repeat"), *node);
+    const auto* number = std::get_if<double>(&value);
+    if (number == nullptr || !(*number >= 0 && *number <= most_repeats) || std::floor(*number) != *number)
+        throw entry.error("repeat", "out of range", {}, fmt::format("a whole number from 0 to {}", most_repeats));
+    return static_cast<Number>(*number);
+}
+
+void require_arguments(const LayerEntry& entry, const NetBlock& block) {
+    std::vector<std::string> known;
+    for (const BlockArgument& argument : block.arguments) {
+        known.push_back(argument.name);
+        if (argument.required && !entry.table.contains(argument.name))
+            throw entry.error(block.name, "the block needs an argument", {}, fmt::format("{} = …", argument.name));
+    }
+    for (const auto& [key, node] : entry.table) {
+        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when")
+            continue;
+        if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+        throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
+                          known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));
+    }
+}
+
+}  // namespace roofcast
