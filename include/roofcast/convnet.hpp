@@ -151,7 +151,9 @@ struct ConvLayer {
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies
-    std::string place;                  ///< where it is written, of a layer of a block: "layers[3].bottleneck: layers[0]"; else empty
+    std::string place;                  ///< where it is written: "layers[3].bottleneck: layers[0]"; empty: nowhere
+
+    bool operator==(const ConvLayer&) const = default;
 };
 
 /// How the depth and width multiples round.
@@ -176,6 +178,7 @@ struct ConvNet {
     double counted_per_frame = 0;  ///< of one dimension: what measured throughputs count for a frame, as audio samples; 0: they count items
     bool masks_frames = false;     ///< of one dimension: each convolution is given zeros beyond the end of each utterance of a batch
     bool activation_gain = false;  ///< each activation is followed by a constant factor (norm-free nets)
+    bool grouped_repeats = false;  ///< equal repetitions of a block run layer by layer: faster, but ignores the order of their launches
     std::vector<ConvLayer> layers;
 };
 

@@ -98,6 +98,11 @@ Error unknown_model(const std::filesystem::path& models_folder, const std::vecto
          .suggestion = std::move(suggestion)});
 }
 
+/// Ids with hyphens are also known with underscores.
+char alike(char c) {
+    return c == '_' ? '-' : c;
+}
+
 Error unknown_hub_id(std::string_view wanted) {
     return Error({.what = "this is neither a file, nor the hub id of a shipped model, nor in the local Hugging Face cache",
                   .key = "model",
@@ -148,7 +153,9 @@ Workload find_workload(const std::filesystem::path& models_folder, std::string_v
     std::string wanted = lower_case(id_or_file);
     std::replace(wanted.begin(), wanted.end(), ' ', '-');  // "Llama 3.1 8B"
     const std::string quoted = '"' + wanted + '"';
-    const std::boyer_moore_horspool_searcher name(quoted.begin(), quoted.end());
+    const auto same = [](char a, char b) { return alike(a) == alike(b); };
+    const auto hash = [](char c) { return std::hash<char>{}(alike(c)); };
+    const std::boyer_moore_horspool_searcher name(quoted.begin(), quoted.end(), hash, same);
     for (const auto& file : files) {
         const std::string text = read_text_file(file);
         if (std::search(text.begin(), text.end(), name) == text.end()) continue;

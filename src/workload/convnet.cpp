@@ -29,12 +29,21 @@ CompoundScaling read_scaling(TableReader& reader) {
     throw reader.error("scaling", "unknown rounding rule", {}, "yolo or efficientnet", did_you_mean(*text, {"yolo", "efficientnet"}));
 }
 
+/// `layers` of a net: a list, or the name of a block that is the whole net.
 std::vector<ConvLayer> read_layers(TableReader& reader, const ConvNet& net, BlockLibrary& library) {
     const toml::node* node = reader.node("layers");
     if (node == nullptr) throw reader.missing("layers", "a list of layers");
-    const toml::array* list = node->as_array();
-    if (list == nullptr || list->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     const FileBlocks own(reader.node("blocks"), reader.file());
+    const toml::array* list = node->as_array();
+    if (const auto* name = node->as_string()) {
+        const NetBlock* block = own.find(name->get());
+        if (block == nullptr)
+            throw reader.error("layers", "the file has no such block", name->get(), "a list of layers, or the name of a block",
+                               did_you_mean(name->get(), own.names()));
+        if (!block->arguments.empty()) throw reader.error("layers", "a net has no arguments", name->get(), "a block without arguments");
+        list = block->layers;
+    }
+    if (list == nullptr || list->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     TableReader values = reader.table("values");
     std::vector<ConvLayer> layers = expanded_layers(net, *list, values, own, library);
     values.finish();
@@ -72,6 +81,7 @@ ConvNet read_convnet(TableReader& reader, BlockLibrary& library) {
     net.masks_frames = reader.flag_if("masks_frames").value_or(false);
     if (net.masks_frames && net.dimensions != 1) throw reader.error("masks_frames", "only utterances have frames", {}, "dimensions = 1");
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
+    net.grouped_repeats = reader.flag_if("grouped_repeats").value_or(false);
     net.layers = read_layers(reader, net, library);
     return net;
 }

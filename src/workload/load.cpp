@@ -63,12 +63,21 @@ OwnScript read_own_script(TableReader reader) {
     return script;
 }
 
+/// `id` as Python has it: each model with hyphens in its id has this alias, too.
+std::string underscored(std::string id) {
+    std::replace(id.begin(), id.end(), '-', '_');
+    return id;
+}
+
 Workload read_workload(TableReader reader, BlockLibrary& blocks) {
     Workload workload;
     workload.id = required_identifier(reader, "id", reader.text("id"));
     workload.name = reader.text_if("name").value_or(workload.id);
     workload.family = reader.text("family");
     workload.aliases = reader.texts_if("aliases");
+    const std::string other = underscored(workload.id);
+    if (other != workload.id && std::find(workload.aliases.begin(), workload.aliases.end(), other) == workload.aliases.end())
+        workload.aliases.insert(workload.aliases.begin(), other);
     const std::vector<std::string> padded = reader.texts_if(same_padding_aliases);
     workload.source = reader.text("source");
     workload.file = reader.file();
@@ -137,10 +146,14 @@ std::vector<Entry> entries_of(const toml::table& root, const std::string& file) 
 std::vector<std::string> names_of(const Entry& entry) {
     std::vector<std::string> names;
     const auto* id = entry.table->get_as<std::string>("id");
-    if (id != nullptr && !entry.same_padding) names.push_back(id->get());
+    if (id != nullptr && !entry.same_padding) {
+        names.push_back(id->get());
+        if (std::string other = underscored(id->get()); other != id->get()) names.push_back(std::move(other));
+    }
     if (const auto* aliases = entry.table->get_as<toml::array>(entry.same_padding ? same_padding_aliases : "aliases")) {
         for (const auto& alias : *aliases) {
-            if (alias.is_string()) names.push_back(alias.as_string()->get());
+            const auto* text = alias.as_string();
+            if (text != nullptr && std::find(names.begin(), names.end(), text->get()) == names.end()) names.push_back(text->get());
         }
     }
     return names;

@@ -131,14 +131,16 @@ private:
         require_arguments(entry, block);
         ++depth_;
         const Number repeats = repeats_of(entry);
+        std::size_t before = layers_.size();
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
             from.front() = expand(*block.layers, arguments(entry, block, from.front(), i > 0), block.file, from);
-            if (i == 1 && repeats > 2 && from.size() == 1 && can_run_again(start, from.front())) {
-                run_again(start, repeats - 1);
+            if (net_.grouped_repeats && i > 0 && from.size() == 1 && runs_again(before, start, from.front())) {
+                run_again(start, repeats - i + 1);
                 from.front() = static_cast<Number>(layers_.size()) - 1;
                 break;
             }
+            before = start;
         }
         --depth_;
         return from.front();
@@ -166,24 +168,31 @@ private:
         return scope;
     }
 
-    /// Whether the layers from `start` on are one group: none halves the image, and what they read is among them or directly before.
-    bool can_run_again(std::size_t start, Number output) const {
-        if (start == 0 || output + 1 != static_cast<Number>(layers_.size()) || start >= layers_.size()) return false;
-        for (std::size_t i = start; i < layers_.size(); ++i) {
-            const ConvLayer& layer = layers_[i];
-            if (layer.block == ConvBlock::again || layer.stride > 1 || layer.pool_stride > 1) return false;
-            for (const Number from : layer.from) {
-                if (static_cast<Number>(i) + from < static_cast<Number>(start) - 1) return false;
-            }
+    /// Whether the layers from `start` on are those from `before` on once more, without their strides, and none of them reads what lies
+    /// before the one in front of the group.
+    bool runs_again(std::size_t before, std::size_t start, Number output) const {
+        const std::size_t count = start - before;
+        if (count == 0 || before == 0 || layers_.size() != start + count || output + 1 != static_cast<Number>(layers_.size())) return false;
+        for (std::size_t i = before; i < start; ++i) {
+            ConvLayer layer = layers_[i];
+            if (layer.block == ConvBlock::again) return false;
+            layer.stride = 1;
+            layer.pool_stride = std::min<Number>(layer.pool_stride, 1);
+            if (layer != layers_[i + count]) return false;
+            const auto reads_before = [&](Number from) { return static_cast<Number>(i) + from < static_cast<Number>(before) - 1; };
+            if (std::any_of(layer.from.begin(), layer.from.end(), reads_before)) return false;
         }
         return true;
     }
 
+    /// Puts `again` in place of the layers from `start` on: those before run `repeats` times in all.
     void run_again(std::size_t start, Number repeats) {
         ConvLayer layer;
         layer.block = ConvBlock::again;
         layer.size = static_cast<Number>(layers_.size() - start);
         layer.repeat = repeats;
+        layers_.resize(start);
+        channels_.resize(start);
         layers_.push_back(std::move(layer));
         channels_.push_back(channels_.back());
     }
