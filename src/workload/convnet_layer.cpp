@@ -25,10 +25,11 @@ class LayerReader {
 public:
     LayerReader(const toml::table& layer, std::size_t index, const Scope& scope) : table_(layer), index_(index), scope_(scope) {}
 
-    ConvLayer read() {
+    ConvLayer read(std::size_t inputs) {
         const BlockSpec& spec = *primitive_of(table_);
         ConvLayer layer;
         layer.block = spec.block;
+        layer.from.assign(inputs, -1);
         for (const auto& [key, node] : table_) {
             if (key.str() == spec.name) {
                 layer.size = node.is_boolean() ? 0 : count(key.str(), node, 0);
@@ -223,8 +224,8 @@ const BlockSpec* primitive_of(const toml::table& layer) {
     return nullptr;
 }
 
-ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope) {
-    return LayerReader(layer, index, scope).read();
+ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope, std::size_t inputs) {
+    return LayerReader(layer, index, scope).read(inputs);
 }
 
 }  // namespace roofcast

@@ -13,6 +13,7 @@ const BlockSpec* primitive_of(const toml::table& layer);
 
 /// Reads `layers[index]` of a list, all but `from`, `name` and `when`. A number, flag or word may be an expression of names in `scope`.
 /// Throws Error with file, line and the nearest known option.
-ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope);
+/// `inputs`: how many maps it reads.
+ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope, std::size_t inputs);
 
 }  // namespace roofcast

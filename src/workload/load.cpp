@@ -50,6 +50,7 @@ Published read_published(TableReader reader) {
     if ((published.parameters || published.gmacs || published.gflops) && published.source.empty()) {
         throw reader.error("source", "published figures need their source");
     }
+    if (!published.parameters && !published.gmacs && !published.gflops) published.source.clear();  // of a file, not of this model
     reader.finish_with_base();
     return published;
 }

@@ -45,7 +45,7 @@ BlockArgument argument_of(const std::string& text, const TableReader& reader) {
 NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks& file) {
     if (!is_block_name(name) || is_reserved(name))
         throw reader.error("", "a block cannot have this name", name, "small letters, digits and _; no name of a primitive");
-    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .file = &file};
+    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .file = &file};
     for (const std::string& text : reader.texts_if("arguments")) {
         block.arguments.push_back(argument_of(text, reader));
         const auto same = [&](const BlockArgument& other) { return other.name == block.arguments.back().name; };
@@ -56,6 +56,7 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
     if (layers == nullptr) throw reader.missing("layers", "a list of layers");
     block.layers = layers->as_array();
     if (block.layers == nullptr || block.layers->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
+    block.outputs = reader.texts_if("outputs");
     reader.finish();
     return block;
 }

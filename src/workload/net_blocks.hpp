@@ -24,6 +24,7 @@ struct NetBlock {
     std::string name;
     std::vector<BlockArgument> arguments;
     const toml::array* layers = nullptr;
+    std::vector<std::string> outputs;  ///< names of the layers that give them; empty: the last one
     const FileBlocks* file = nullptr;  ///< that defines it, and blocks that it may use
 };
 

@@ -13,29 +13,16 @@ namespace {
 
 using Number = std::int64_t;
 
-/// "in", "in.1", or a layer before this one.
-Number named(const LayerEntry& entry, const std::string& name, const ListOutputs& outputs) {
-    if (name == "in") return outputs.inputs.front();
-    if (const auto found = outputs.named.find(name); found != outputs.named.end()) return found->second;
-    for (std::size_t i = 0; i < outputs.inputs.size(); ++i) {
-        if (name == fmt::format("in.{}", i)) return outputs.inputs[i];
-    }
-    std::vector<std::string> known{"in"};
-    for (const auto& [other, layer] : outputs.named) known.push_back(other);
-    throw entry.error("from", "no layer before this one has this name", name, fmt::format("one of {}", fmt::join(known, ", ")),
-                      did_you_mean(name, known));
-}
-
-Number source(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
+Maps source(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
     const auto index = static_cast<Number>(entry.index);
-    if (const auto* name = node.as_string()) return named(entry, name->get(), outputs);
+    if (const auto* name = node.as_string()) return named(entry, "from", name->get(), outputs);
     if (!node.is_integer())
         throw entry.error("from", "wrong value", {}, fmt::format("names of layers, or whole numbers from -1000 to {}", largest_size));
     const Number number = node.as_integer()->get(), place = number < 0 ? index + number : number;
     if (number >= index || place < -1)
         throw entry.error("from", "a layer can only read earlier ones", std::to_string(number),
                           fmt::format("{} to {}", -index - 1, index - 1));
-    return place < 0 ? outputs.inputs.front() : outputs.entries[static_cast<std::size_t>(place)];
+    return place < 0 ? outputs.inputs : outputs.entries[static_cast<std::size_t>(place)];
 }
 
 }  // namespace
@@ -65,10 +52,10 @@ bool is_present(const LayerEntry& entry) {
     throw entry.error("when", "a condition is neither true nor false", {}, "a comparison, or a flag");
 }
 
-std::vector<std::int64_t> sources(const LayerEntry& entry, const ListOutputs& outputs) {
+std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {
     const toml::node* node = entry.table.get("from");
     if (node == nullptr) return {outputs.last()};
-    std::vector<Number> from;
+    std::vector<Maps> from;
     if (const auto* items = node->as_array()) {
         for (const auto& item : *items) from.push_back(source(entry, item, outputs));
     } else {
@@ -76,6 +63,25 @@ std::vector<std::int64_t> sources(const LayerEntry& entry, const ListOutputs& ou
     }
     if (from.empty()) throw entry.error("from", "empty list", {}, "at least one layer");
     return from;
+}
+
+Maps named(const LayerEntry& entry, std::string_view key, const std::string& name, const ListOutputs& outputs) {
+    const auto maps = [&](std::string_view of) -> const Maps* {
+        if (of == "in") return &outputs.inputs;
+        const auto found = outputs.named.find(of);
+        return found == outputs.named.end() ? nullptr : &found->second;
+    };
+    if (const Maps* all = maps(name)) return *all;
+    const auto dot = name.rfind('.');
+    if (const Maps* all = dot == std::string::npos ? nullptr : maps(std::string_view(name).substr(0, dot))) {
+        for (std::size_t i = 0; i < all->size(); ++i) {
+            if (name.substr(dot + 1) == std::to_string(i)) return {(*all)[i]};
+        }
+    }
+    std::vector<std::string> known{"in"};
+    for (const auto& [other, layer] : outputs.named) known.push_back(other);
+    throw entry.error(key, "no layer before this one has this name", name, fmt::format("one of {}", fmt::join(known, ", ")),
+                      did_you_mean(name, known));
 }
 
 Number repeats_of(const LayerEntry& entry) {

@@ -26,16 +26,22 @@ struct LayerEntry {
                               std::string suggestion = {}) const;
 };
 
-/// Outputs that entries of one list may read, as numbers of primitives; -1 is the image.
+/// Maps by the numbers of the primitives that give them; -1 is the image. Most entries give one.
+using Maps = std::vector<std::int64_t>;
+
+/// What entries of one list may read.
 struct ListOutputs {
-    std::vector<std::int64_t> inputs;   ///< of the list
-    std::vector<std::int64_t> entries;  ///< of each entry so far
-    std::map<std::string, std::int64_t, std::less<>> named;
-    [[nodiscard]] std::int64_t last() const { return entries.empty() ? inputs.front() : entries.back(); }
+    Maps inputs;                ///< of the list
+    std::vector<Maps> entries;  ///< of each entry so far
+    std::map<std::string, Maps, std::less<>> named;
+    [[nodiscard]] const Maps& last() const { return entries.empty() ? inputs : entries.back(); }
 };
 
-/// What `from` means: by default the entry before.
-std::vector<std::int64_t> sources(const LayerEntry& entry, const ListOutputs& outputs);
+/// What `from` means, item by item; by default the entry before.
+std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs);
+
+/// The maps that `name` stands for: "in", a layer before `entry`, or one of several maps of these: "in.1".
+Maps named(const LayerEntry& entry, std::string_view key, const std::string& name, const ListOutputs& outputs);
 
 /// The value of `name`, a text that no other entry of the list has.
 std::string new_name(const LayerEntry& entry, const toml::node& name, const ListOutputs& outputs);

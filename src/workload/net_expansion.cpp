@@ -24,13 +24,13 @@ public:
     Expansion(const ConvNet& net, const FileBlocks& own, BlockLibrary& library) : net_(net), own_(own), library_(library) {}
 
     std::vector<ConvLayer> layers(const toml::array& list, const Scope& scope) && {
-        expand(list, scope, &own_, {-1});
+        expand(list, scope, &own_, {-1}, {});
         return std::move(layers_);
     }
 
 private:
-    /// The output of `list`.
-    Number expand(const toml::array& list, const Scope& scope, const FileBlocks* siblings, std::vector<Number> inputs) {
+    /// What `list` gives: the maps of the layers that `names` has, or of the last one.
+    Maps expand(const toml::array& list, const Scope& scope, const FileBlocks* siblings, Maps inputs, const std::vector<std::string>& names) {
         ListOutputs outputs{.inputs = std::move(inputs), .entries = {}, .named = {}};
         for (const auto& item : list) {
             const toml::table* table = item.as_table();
@@ -38,21 +38,29 @@ private:
             if (table == nullptr)
                 throw scope.error(scope.layer(index), item, "wrong type in the list", {}, "layers such as {conv = 64, kernel = 3}");
             const LayerEntry entry{*table, scope, index};
-            const std::vector<Number> from = sources(entry, outputs);
+            std::vector<Maps> from = sources(entry, outputs);
             outputs.entries.push_back(is_present(entry) ? output(entry, siblings, from) : from.front());
             if (const toml::node* name = table->get("name")) outputs.named.insert_or_assign(new_name(entry, *name, outputs), outputs.last());
         }
-        return outputs.last();
+        if (names.empty()) return outputs.last();
+        Maps maps;
+        const LayerEntry last{*list.back().as_table(), scope, list.size() - 1};
+        for (const std::string& name : names) {
+            for (const Number map : named(last, "", name, outputs)) maps.push_back(map);
+        }
+        return maps;
     }
 
-    Number output(const LayerEntry& entry, const FileBlocks* siblings, const std::vector<Number>& from) {
+    Maps output(const LayerEntry& entry, const FileBlocks* siblings, const std::vector<Maps>& items) {
         if (++entries_ > most_entries) throw entry.error("", "the net is too large", {}, fmt::format("at most {} entries", most_entries));
+        Maps from;
+        for (const Maps& item : items) from.insert(from.end(), item.begin(), item.end());
         const BlockSpec* primitive = primitive_of(entry.table);
-        if (primitive != nullptr) return add(entry, from);
+        if (primitive != nullptr) return {add(entry, from)};
         for (const auto& [key, node] : entry.table) {
             const NetBlock* block = siblings->find(key.str());
             if (block == nullptr) block = library_.find(std::string(key.str()));
-            if (block != nullptr) return call(entry, *block, from);
+            if (block != nullptr) return call(entry, *block, std::move(from));
         }
         throw unknown_block(entry, *siblings);
     }
@@ -73,10 +81,10 @@ private:
     }
 
     /// Appends a primitive.
-    Number add(const LayerEntry& entry, const std::vector<Number>& from) {
+    Number add(const LayerEntry& entry, const Maps& from) {
         if (layers_.size() >= most_layers)
             throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
-        ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope);
+        ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
         const auto index = static_cast<Number>(layers_.size());
         layer.from.clear();
         std::vector<Number> entering;
@@ -125,7 +133,7 @@ private:
         }
     }
 
-    Number call(const LayerEntry& entry, const NetBlock& block, std::vector<Number> from) {
+    Maps call(const LayerEntry& entry, const NetBlock& block, Maps from) {
         if (depth_ >= deepest)
             throw entry.error(block.name, "blocks are nested too deeply", {}, fmt::format("at most {} levels: no block of itself", deepest));
         require_arguments(entry, block);
@@ -134,7 +142,12 @@ private:
         std::size_t before = layers_.size();
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
-            from.front() = expand(*block.layers, arguments(entry, block, from.front(), i > 0), block.file, from);
+            Maps made = expand(*block.layers, arguments(entry, block, from.front(), i > 0), block.file, from, block.outputs);
+            if (made.size() == from.size() || i + 1 == repeats) {
+                from = std::move(made);
+            } else {
+                std::copy_n(made.begin(), std::min(made.size(), from.size()), from.begin());
+            }
             if (net_.grouped_repeats && i > 0 && from.size() == 1 && runs_again(before, start, from.front())) {
                 run_again(start, repeats - i + 1);
                 from.front() = static_cast<Number>(layers_.size()) - 1;
@@ -143,7 +156,7 @@ private:
             before = start;
         }
         --depth_;
-        return from.front();
+        return from;
     }
 
     /// What names mean in `block`. `again`: a further repetition, which has no stride.
