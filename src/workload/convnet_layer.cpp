@@ -112,7 +112,7 @@ private:
 
     void read_option(ConvLayer& layer, std::string_view key, const toml::node& node) {
         for (const auto& field : counts) {
-            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" ? 0 : 1);
+            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" ? 0 : 1);
         }
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
