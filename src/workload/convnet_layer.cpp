@@ -60,7 +60,7 @@ private:
     void check_repeat(const BlockSpec& spec, const ConvLayer& layer) const {
         if (layer.repeat <= 1 || spec.is(repeated)) return;
         throw error("repeat", *table_.get("repeat"), fmt::format("a {} layer is not repeated", spec.name), {}, "0 or 1",
-                    "write it again, or {again = 1, repeat = n} behind it");
+                    "repeat a block that holds it");
     }
 
     void check_layers(const BlockSpec& spec, const ConvLayer& layer) const {
@@ -194,9 +194,7 @@ private:
         return numbers;
     }
 
-    std::string place(std::string_view key) const {
-        return fmt::format("{}{}{}", scope_.layer(index_), key.empty() ? "" : ".", key);
-    }
+    std::string place(std::string_view key) const { return fmt::format("{}{}{}", scope_.layer(index_), key.empty() ? "" : ".", key); }
 
     Error error(std::string_view key, const toml::node& node, std::string what, std::string found, std::string expected,
                 std::string suggestion = {}) const {
@@ -214,7 +212,7 @@ std::string_view name(ConvBlock block) {
     for (const auto& spec : block_specs) {
         if (spec.block == block) return spec.name;
     }
-    return {};
+    return block == ConvBlock::again ? "again" : "";
 }
 
 const BlockSpec* primitive_of(const toml::table& layer) {

@@ -24,7 +24,7 @@ enum BlockTraits : unsigned {
 struct BlockSpec {
     std::string_view name;
     ConvBlock block;
-    std::string_view options;  ///< besides `from` and `repeat`, which every block has: 0 leaves it out
+    std::string_view options;  ///< besides `from`, `repeat`, `name` and `when`, which every block has: 0 leaves it out
     unsigned traits = plain;
     [[nodiscard]] bool is(BlockTraits trait) const { return (traits & trait) != 0; }
 };
@@ -50,7 +50,6 @@ inline constexpr std::array block_specs{
     BlockSpec{"scale", ConvBlock::scale, "", bare},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
-    BlockSpec{"again", ConvBlock::again, "", repeated},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
     BlockSpec{
         "dot_product", ConvBlock::dot_product,

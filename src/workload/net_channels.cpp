@@ -1,10 +1,13 @@
 #include "workload/net_channels.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace roofcast {
 
-std::int64_t output_channels(const ConvNet& net, const ConvLayer& layer, const std::vector<std::int64_t>& in) {
+namespace {
+
+std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, const std::vector<std::int64_t>& in) {
     const std::int64_t entering = in.front();
     if (layer.repeat == 0) return entering;
     switch (layer.block) {
@@ -50,6 +53,14 @@ std::int64_t output_channels(const ConvNet& net, const ConvLayer& layer, const s
         default:
             return layer.block >= ConvBlock::detect ? net.classes : layer.size;
     }
+}
+
+}  // namespace
+
+std::int64_t output_channels(const ConvNet& net, const ConvLayer& layer, const std::vector<std::int64_t>& in) {
+    // Beyond what graphs accept, so that maps joined with themselves many times do not overflow.
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    return std::min(most, unbounded_channels(net, layer, in));
 }
 
 }  // namespace roofcast

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workload/readers.hpp"
-
 namespace roofcast {
 
 namespace {
@@ -14,15 +12,10 @@ namespace {
 using Number = std::int64_t;
 
 Maps source(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
-    const auto index = static_cast<Number>(entry.index);
-    if (const auto* name = node.as_string()) return named(entry, "from", name->get(), outputs);
-    if (!node.is_integer())
-        throw entry.error("from", "wrong value", {}, fmt::format("names of layers, or whole numbers from -1000 to {}", largest_size));
-    const Number number = node.as_integer()->get(), place = number < 0 ? index + number : number;
-    if (number >= index || place < -1)
-        throw entry.error("from", "a layer can only read earlier ones", std::to_string(number),
-                          fmt::format("{} to {}", -index - 1, index - 1));
-    return place < 0 ? outputs.inputs : outputs.entries[static_cast<std::size_t>(place)];
+    const auto* name = node.as_string();
+    if (name == nullptr)
+        throw entry.error("from", "layers are read by name", {}, "\"previous\", \"in\", or names of layers before this one");
+    return named(entry, "from", name->get(), outputs);
 }
 
 }  // namespace
@@ -40,7 +33,7 @@ Error LayerEntry::error(std::string_view option, std::string what, std::string f
 std::string new_name(const LayerEntry& entry, const toml::node& node, const ListOutputs& outputs) {
     const auto* text = node.as_string();
     if (text == nullptr || text->get().empty()) throw entry.error("name", "wrong type", {}, "a quoted name");
-    if (text->get() == "in" || outputs.named.contains(text->get()))
+    if (text->get() == "in" || text->get() == "previous" || outputs.named.contains(text->get()))
         throw entry.error("name", "the name is taken", {}, "a name of its own for each layer of a list");
     return text->get();
 }
@@ -68,6 +61,7 @@ std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {
 Maps named(const LayerEntry& entry, std::string_view key, const std::string& name, const ListOutputs& outputs) {
     const auto maps = [&](std::string_view of) -> const Maps* {
         if (of == "in") return &outputs.inputs;
+        if (of == "previous") return &outputs.last();
         const auto found = outputs.named.find(of);
         return found == outputs.named.end() ? nullptr : &found->second;
     };
@@ -78,7 +72,7 @@ Maps named(const LayerEntry& entry, std::string_view key, const std::string& nam
             if (name.substr(dot + 1) == std::to_string(i)) return {(*all)[i]};
         }
     }
-    std::vector<std::string> known{"in"};
+    std::vector<std::string> known{"previous", "in"};
     for (const auto& [other, layer] : outputs.named) known.push_back(other);
     throw entry.error(key, "no layer before this one has this name", name, fmt::format("one of {}", fmt::join(known, ", ")),
                       did_you_mean(name, known));
@@ -103,8 +97,7 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
             throw entry.error(block.name, "the block needs an argument", {}, fmt::format("{} = …", argument.name));
     }
     for (const auto& [key, node] : entry.table) {
-        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when")
-            continue;
+        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when") continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
         throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
                           known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));

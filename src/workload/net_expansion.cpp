@@ -30,7 +30,8 @@ public:
 
 private:
     /// What `list` gives: the maps of the layers that `names` has, or of the last one.
-    Maps expand(const toml::array& list, const Scope& scope, const FileBlocks* siblings, Maps inputs, const std::vector<std::string>& names) {
+    Maps expand(const toml::array& list, const Scope& scope, const FileBlocks* siblings, Maps inputs,
+                const std::vector<std::string>& names) {
         ListOutputs outputs{.inputs = std::move(inputs), .entries = {}, .named = {}};
         for (const auto& item : list) {
             const toml::table* table = item.as_table();
@@ -40,7 +41,8 @@ private:
             const LayerEntry entry{*table, scope, index};
             std::vector<Maps> from = sources(entry, outputs);
             outputs.entries.push_back(is_present(entry) ? output(entry, siblings, from) : from.front());
-            if (const toml::node* name = table->get("name")) outputs.named.insert_or_assign(new_name(entry, *name, outputs), outputs.last());
+            if (const toml::node* name = table->get("name"))
+                outputs.named.insert_or_assign(new_name(entry, *name, outputs), outputs.last());
         }
         if (names.empty()) return outputs.last();
         Maps maps;
@@ -82,8 +84,7 @@ private:
 
     /// Appends a primitive.
     Number add(const LayerEntry& entry, const Maps& from) {
-        if (layers_.size() >= most_layers)
-            throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
+        if (layers_.size() >= most_layers) throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
         ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
         const auto index = static_cast<Number>(layers_.size());
         layer.from.clear();
@@ -96,7 +97,6 @@ private:
         check_dimensions(entry, layer);
         channels_.push_back(output_channels(net_, layer, entering));
         layers_.push_back(std::move(layer));
-        if (layers_.back().block == ConvBlock::again) check_again(entry);
         return index;
     }
 
@@ -116,26 +116,10 @@ private:
                           fmt::format("dimensions = {}", net_.dimensions), "dimensions = 2");
     }
 
-    /// `again` repeats whole layers: at least one, none that repeats itself, and none that reads past the layer before the first.
-    void check_again(const LayerEntry& entry) const {
-        const auto index = static_cast<Number>(layers_.size()) - 1, size = layers_.back().size, start = index - size;
-        if (size < 1 || start < 0)
-            throw entry.error("again", "wrong number of layers to repeat", std::to_string(size), fmt::format("1 to {}", index));
-        for (Number i = start; i < index; ++i) {
-            const ConvLayer& layer = layers_[static_cast<std::size_t>(i)];
-            if (layer.block == ConvBlock::again)
-                throw entry.error("again", "a repeated layer repeats others", fmt::format("layers[{}]", i), "layers without again");
-            for (const Number from : layer.from) {
-                if (i + from < start - 1)
-                    throw entry.error("again", "a repeated layer reads one before the group", fmt::format("layers[{}].from = {}", i, from),
-                                      "layers of the group, or the one before it");
-            }
-        }
-    }
-
     Maps call(const LayerEntry& entry, const NetBlock& block, Maps from) {
         if (depth_ >= deepest)
-            throw entry.error(block.name, "blocks are nested too deeply", {}, fmt::format("at most {} levels: no block of itself", deepest));
+            throw entry.error(block.name, "blocks are nested too deeply", {},
+                              fmt::format("at most {} levels: no block of itself", deepest));
         require_arguments(entry, block);
         ++depth_;
         const Number repeats = repeats_of(entry);

@@ -11,7 +11,7 @@ using test::refused;
 
 TEST_CASE("a net of 1.7 kB whose channels double 57 times gets no latency, no cost and no 'it fits', but the layer and its bound") {
     std::string layers;
-    for (int i = 0; i < 57; ++i) layers += "{concat = true, from = [-1, -1]},\n";
+    for (int i = 0; i < 57; ++i) layers += "{concat = true, from = [\"previous\", \"previous\"]},\n";
     const test::TemporaryFile net("net.toml", "id = \"net\"\nfamily = \"cnn\"\nsource = \"made up\"\nlayers = [\n" + layers + "]\n");
     for (const char* command : {"predict --gpu a100", "memory --gpu a100", "cost --gpu a100"}) {
         const std::string message = refused(std::string(command) + " --model " + net.path().string());

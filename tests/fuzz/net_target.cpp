@@ -45,12 +45,25 @@ std::string inputs(std::size_t index, Choices& bytes) {
     constexpr std::size_t usual = 128, most = 4;
     if (bytes.byte() < usual) return {};
     std::string list;
-    for (std::size_t i = 0, count = 1 + bytes.below(most); i < count; ++i)
-        list += fmt::format("{}{}", i == 0 ? "" : ", ", -1 - static_cast<int>(bytes.below(index + 1)));
+    for (std::size_t i = 0, count = 1 + bytes.below(most); i < count; ++i) {
+        const std::size_t back = bytes.below(index + 1);
+        list += i == 0 ? "" : ", ";
+        list += back == index ? "\"in\"" : fmt::format("\"l{}\"", index - 1 - back);
+    }
     return fmt::format(", from = [{}]", list);
 }
 
-std::string layer(std::size_t index, Choices& bytes) {
+/// An expression of a block's arguments, which may be nonsense.
+std::string expression(Choices& bytes) {
+    constexpr std::array terms{"channels", "in", "stride", "n", "2", "0.5", "min(in, n)", "divisible(in, 8)", "(n if stride > 1 else in)"};
+    constexpr std::array signs{" + ", " - ", " * ", " / ", " == ", " > ", " and "};
+    std::string text = one_of(terms, bytes);
+    constexpr std::size_t most = 3;
+    for (std::size_t i = bytes.below(most); i > 0; --i) text += std::string(one_of(signs, bytes)) + one_of(terms, bytes);
+    return '"' + text + '"';
+}
+
+std::string layer(std::size_t index, Choices& bytes, bool in_block) {
     const BlockSpec& spec = one_of(block_specs, bytes);
     std::string text = fmt::format("{{{} = ", spec.name);
     text += spec.is(bare) && bytes.flag() ? "true" : fmt::format("{}", bytes.size());
@@ -61,9 +74,31 @@ std::string layer(std::size_t index, Choices& bytes) {
     const std::vector<std::string> known{std::istream_iterator<std::string>(options), {}};
     for (const std::string& option : known) {
         const bool needed = option == "heads" || option == "layers" || option == "growth" || option == "protos";
-        if (needed || bytes.below(few) == 0) text += fmt::format(", {} = {}", option, word_of_option(option, bytes));
+        if (needed || bytes.below(few) == 0)
+            text += fmt::format(", {} = {}", option, in_block && bytes.flag() ? expression(bytes) : word_of_option(option, bytes));
     }
-    return text + "}";
+    if (in_block && bytes.below(few) == 0) text += ", when = " + expression(bytes);
+    return text + fmt::format(", name = \"l{}\"}}", index);
+}
+
+/// A call of one of the blocks below.
+std::string call(std::size_t index, Choices& bytes) {
+    constexpr std::size_t blocks = 3, few = 4;
+    return fmt::format("{{b{} = {}, n = {}, stride = {}, repeat = {}{}, name = \"l{}\"}}", bytes.below(blocks), bytes.size(), bytes.size(),
+                       1 + bytes.below(2), bytes.below(few), inputs(index, bytes), index);
+}
+
+/// Three blocks, which may call each other, or themselves.
+std::string blocks(Choices& bytes) {
+    std::string text;
+    constexpr std::size_t count = 3, most = 6, few = 4;
+    for (std::size_t block = 0; block < count; ++block) {
+        text += fmt::format("[blocks.b{}]\narguments = [\"n\", \"stride = 1\", \"half = n / 2\"]\nlayers = [\n", block);
+        for (std::size_t i = 0, layers = 1 + bytes.below(most); i < layers; ++i)
+            text += (bytes.below(few) == 0 ? call(i, bytes) : layer(i, bytes, true)) + ",\n";
+        text += bytes.flag() ? "]\n" : "]\noutputs = [\"l0\", \"in\"]\n";
+    }
+    return text;
 }
 
 std::string net(Choices& bytes) {
@@ -75,10 +110,13 @@ std::string net(Choices& bytes) {
     constexpr std::size_t shapes = 8;
     if (const std::size_t shape = bytes.below(shapes); shape == 1 || shape == 3) text += fmt::format("dimensions = {}\n", shape);
     if (bytes.flag()) text += "width_multiple = 1.5\nchannel_divisor = 8\ndepth_multiple = 0.5\n";
+    if (bytes.flag()) text += "grouped_repeats = true\n";
+    const std::string defined = bytes.flag() ? blocks(bytes) : std::string{};
     text += "layers = [\n";
-    constexpr std::size_t most = 512;
-    for (std::size_t i = 0; i < most && (i == 0 || !bytes.empty()); ++i) text += layer(i, bytes) + ",\n";
-    return text + "]\n";
+    constexpr std::size_t most = 512, few = 4;
+    for (std::size_t i = 0; i < most && (i == 0 || !bytes.empty()); ++i)
+        text += (!defined.empty() && bytes.below(few) == 0 ? call(i, bytes) : layer(i, bytes, false)) + ",\n";
+    return text + "]\n" + defined;
 }
 
 struct Key {

@@ -58,7 +58,7 @@ norm = "none"
 layers = [
     {maxpool = 2, padding = 0},
     {transposed = 4, kernel = 2},
-    {concat = true, from = [-1, -3]},
+    {concat = true, from = ["previous", "in"]},
     {conv = 2},
 ])");
     CHECK(op_macs(first_conv(graph).op) == 512 * 8 * 2);
@@ -142,7 +142,7 @@ TEST_CASE("queries of Conditional DETR look at the map with heads twice as wide 
 TEST_CASE("boxes are suppressed class by class only where scripts do, with kernels for each class of each image") {
     const std::string detector =
         "image_size = 32\nclasses = 5\nlayers = [{conv = 8, kernel = 3, stride = 4}, "
-        "{retina_head = 8, convs = 1, anchors = [6], from = [0]}]";
+        "{retina_head = 8, convs = 1, anchors = [6]}]";
     const OpGraph plain = dimensions_graph(detector, {.batch = 3}),
                   scripted = dimensions_graph(detector, {.batch = 3}, {.suppression_kernels = 4});
     REQUIRE(scripted.segments.size() == plain.segments.size() + 1);

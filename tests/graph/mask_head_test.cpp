@@ -22,7 +22,9 @@ OpGraph mask_graph(const std::string& layers, const Run& run = {}, const Lowerin
     return forward_graph(load_workload(file.path()), run, lowering);
 }
 
-const std::string maps = "layers = [{conv = 32, stride = 16}, {conv = 32, stride = 8, from = -2}, {conv = 32, stride = 4, from = -3}, ";
+const std::string maps =
+    "layers = [{conv = 32, stride = 16, name = \"c5\"}, {conv = 32, stride = 8, from = \"in\", name = \"c4\"}, "
+    "{conv = 32, stride = 4, from = \"in\", name = \"c3\"}, ";
 
 std::int64_t segments_named(const OpGraph& graph, std::string_view name) {
     std::int64_t count = 0;
@@ -43,7 +45,7 @@ TEST_CASE("images that are wider than high have more places, in what an image-si
 
 TEST_CASE("places of all maps sample four points of each head in each map") {
     const OpGraph graph =
-        mask_graph(maps + "{deformable_encoder = true, from = [0, 1, 2], layers = 3, heads = 4, inner = 64}]", {.batch = 2});
+        mask_graph(maps + "{deformable_encoder = true, from = [\"c5\", \"c4\", \"c3\"], layers = 3, heads = 4, inner = 64}]", {.batch = 2});
     // 16 + 64 + 256 places.
     const auto softmax = op_of<RowWise>(graph, "softmax");
     CHECK(softmax.rows == 2 * 336 * 4);
@@ -54,13 +56,15 @@ TEST_CASE("places of all maps sample four points of each head in each map") {
     CHECK(sample.apart == 2);
     CHECK(segments_named(graph, "sample") == 3 * 3);
     CHECK(op_of<Move>(graph, "stack").written == 2 * 336 * 12 * 32);
-    CHECK_THROWS_AS(mask_graph("layers = [{conv = 32}, {conv = 16, from = 0}, {deformable_encoder = true, from = [0, 1]}]"), Error);
-    CHECK_THROWS_AS(mask_graph(maps + "{deformable_encoder = true, from = [0, 1, 2], heads = 5}]"), Error);
+    CHECK_THROWS_AS(
+        mask_graph("layers = [{conv = 32, name = \"wide\"}, {conv = 16}, {deformable_encoder = true, from = [\"wide\", \"previous\"]}]"),
+        Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{deformable_encoder = true, from = [\"c5\", \"c4\", \"c3\"], heads = 5}]"), Error);
 }
 
 TEST_CASE("masks are GEMMs of queries with the places of a map, predicted once or before every layer") {
-    const std::string head = "{mask_head = 10, from = [2, 0, 1], layers = 6, heads = 4, inner = 64";
-    const OpGraph once = mask_graph(maps + "{mask_head = 10, from = [2, 0], layers = 6, heads = 4, inner = 64}]"),
+    const std::string head = "{mask_head = 10, from = [\"c3\", \"c5\", \"c4\"], layers = 6, heads = 4, inner = 64";
+    const OpGraph once = mask_graph(maps + "{mask_head = 10, from = [\"c3\", \"c5\"], layers = 6, heads = 4, inner = 64}]"),
                   masked = mask_graph(maps + head + ", masked = true}]");
     const auto masks = op_of<Gemm>(masked, "masks");
     CHECK(masks.m == 10);
@@ -77,21 +81,22 @@ TEST_CASE("masks are GEMMs of queries with the places of a map, predicted once o
 }
 
 TEST_CASE("heads of queries want their number, their layers and maps that fit together") {
-    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = true, from = [2, 0], layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = true, from = [\"c3\", \"c5\"], layers = 6, heads = 4}]"), Error);
     CHECK_THROWS_AS(mask_graph(maps + "{owl_head = true, layers = 6, heads = 4}]"), Error);
-    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = 10, from = [2, 0], heads = 4}]"), Error);
-    CHECK_THROWS_AS(mask_graph(maps + "{deformable_encoder = true, from = [0, 1, 2], heads = 4}]"), Error);
-    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = 10, from = [2, 0, 1], layers = 6, heads = 4}]"), Error);
-    CHECK_THROWS_AS(mask_graph(maps + "{conv = 16}, {mask_head = 10, from = [3, 0], layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = 10, from = [\"c3\", \"c5\"], heads = 4}]"), Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{deformable_encoder = true, from = [\"c5\", \"c4\", \"c3\"], heads = 4}]"), Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{mask_head = 10, from = [\"c3\", \"c5\", \"c4\"], layers = 6, heads = 4}]"), Error);
+    CHECK_THROWS_AS(mask_graph(maps + "{conv = 16}, {mask_head = 10, from = [\"previous\", \"c5\"], layers = 6, heads = 4}]"), Error);
 }
 
 TEST_CASE("layers that maps cannot share evenly are all there") {
-    const OpGraph graph = mask_graph(maps + "{mask_head = 10, from = [2, 0, 1], layers = 5, heads = 4, inner = 64, masked = true}]");
+    const OpGraph graph =
+        mask_graph(maps + "{mask_head = 10, from = [\"c3\", \"c5\", \"c4\"], layers = 5, heads = 4, inner = 64, masked = true}]");
     CHECK(segments_named(graph, "decoder layer") == 5);
 }
 
 TEST_CASE("the CPU waits for sizes and empty masks only where models read them back") {
-    const std::string net = maps + "{mask_head = 10, from = [2, 0, 1], layers = 2, heads = 4, inner = 64, masked = true}]";
+    const std::string net = maps + "{mask_head = 10, from = [\"c3\", \"c5\", \"c4\"], layers = 2, heads = 4, inner = 64, masked = true}]";
     const auto waits = [&](bool reads_back) {
         const OpGraph graph = mask_graph(net, {}, {.reads_back_sizes = reads_back});
         return std::any_of(graph.segments.begin(), graph.segments.end(), [](const Segment& s) { return s.after_gpu; });

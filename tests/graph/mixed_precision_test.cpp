@@ -95,10 +95,10 @@ id = "concat"
 family = "cnn"
 source = "made up"
 layers = [
-    {conv = 8, kernel = 3, norm = "none", activation = "none"},
+    {conv = 8, kernel = 3, norm = "none", activation = "none", name = "narrow"},
     {conv = 24, norm = "none", activation = "none"},
     {scale = true},
-    {concat = true, from = [0, -1]},
+    {concat = true, from = ["narrow", "previous"]},
     {conv = 8, norm = "none", activation = "none"},
 ]
 )");

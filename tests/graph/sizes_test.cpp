@@ -65,12 +65,12 @@ TEST_CASE("a count from a fraction drops it, and refuses what 64 bits cannot hol
 TEST_CASE("layers joined with themselves are refused where their channels outgrow the bound, by number, block and bound") {
     // 3 channels double with each layer: 3 · 2^23 = 25165824 of layers[22] are the first above 2^24 = 16777216.
     for (const int layers : {57, 58, 63, 64, 65, 200}) {
-        const ErrorDetail refused = refusal_of(net_of(times(layers, "{concat = true, from = [-1, -1]},\n")));
+        const ErrorDetail refused = refusal_of(net_of(times(layers, "{concat = true, from = [\"previous\", \"previous\"]},\n")));
         CHECK(refused.key == "layers[22].concat");
         CHECK(refused.found == "25165824");
         CHECK(refused.expected == "at most 16777216");
     }
-    CHECK(forward_graph(net_of(times(22, "{concat = true, from = [-1, -1]},\n")), {}, {}).segments.size() == 22);
+    CHECK(forward_graph(net_of(times(22, "{concat = true, from = [\"previous\", \"previous\"]},\n")), {}, {}).segments.size() == 22);
 }
 
 TEST_CASE("a map that is stretched beyond the largest side is refused by layer") {
@@ -81,9 +81,10 @@ TEST_CASE("a map that is stretched beyond the largest side is refused by layer")
 
 TEST_CASE("sizes within each bound are refused where their product is not") {
     // Each side has 2^20 places, and channels double: 2^40 places of 2^17 channels are 2^57 elements.
-    const ErrorDetail map = refusal_of(net_of("{conv = 16},\n{upsample = 65536},\n{concat = true, from = [" + times(63, "-1, ") +
-                                                  "-1]},\n" + times(14, "{concat = true, from = [-1, -1]},\n"),
-                                              "image_size = 16\n"));
+    const ErrorDetail map =
+        refusal_of(net_of("{conv = 16},\n{upsample = 65536},\n{concat = true, from = [" + times(63, "\"previous\", ") +
+                              "\"previous\"]},\n" + times(14, "{concat = true, from = [\"previous\", \"previous\"]},\n"),
+                          "image_size = 16\n"));
     CHECK(map.what == "an operator is larger than any machine can hold");
     CHECK(map.key.starts_with("layers["));
     CHECK(map.key.ends_with(".concat"));
@@ -114,7 +115,10 @@ TEST_CASE("twenty thousand layers, each read by one far behind it, become a grap
     // Far longer than a test may take where each layer looks through all before it: 20000² / 2 looks at maps, thrice.
     std::string layers;
     constexpr int count = 20'000, behind = 500;
-    for (int i = 0; i < count; ++i) layers += fmt::format("{{add = true, from = [-1, {}]}},\n", -1 - std::min(i, behind));
+    for (int i = 0; i < count; ++i) {
+        const std::string far = i < behind ? "in" : fmt::format("sum_{}", i - behind);
+        layers += fmt::format("{{add = true, from = [\"previous\", \"{}\"], name = \"sum_{}\"}},\n", far, i);
+    }
     const OpGraph graph = forward_graph(net_of(layers), {}, {});
     CHECK(graph.segments.size() == count);
     // 500 maps of 3 · 8 · 8 elements are waited for at a time, in addition to the two of the operator at hand and the image.

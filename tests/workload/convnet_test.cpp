@@ -62,7 +62,7 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
     CHECK(error_of(tiny("{basic = 16, repeat = \"depth.0\"}")).suggestion.find("depths") != std::string::npos);
     CHECK(error_of(tiny("{basic = 16, repeat = \"depths.2\"}")).what == "no such value");
     CHECK(error_of(tiny("{basic = 16}")).key == "values.depths");
-    CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [-1, 1]}")).key == "layers[1].from");
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {add = true, from = [\"previous\", \"later\"]}")).key == "layers[1].from");
 }
 
 TEST_CASE("layers need their number, but for those that have none to give") {
@@ -103,8 +103,8 @@ TEST_CASE("layers whose sizes do not fit together are named, and none divides by
         CHECK(message(layer).find("must divide its channels") != std::string::npos);
     CHECK(message("{conv = 32}, {a2c2f = 32, attention = true}").find("layers[2].a2c2f: heads must divide") != std::string::npos);
     CHECK(message("{conv = 32}, {c2psa = 1}").find("layers[2].c2psa") != std::string::npos);
-    CHECK(message("{conv = 32}, {conv = 32, kernel = 3, stride = 2}, {add = true, from = [-1, -2]}").find("layers[3].add") !=
-          std::string::npos);
+    CHECK(message("{conv = 32, name = \"wide\"}, {conv = 32, kernel = 3, stride = 2}, {add = true, from = [\"previous\", \"wide\"]}")
+              .find("layers[3].add") != std::string::npos);
     CHECK(message("{conv = 32}, {convnext = 64}").find("expected 32, as its input has") != std::string::npos);
     CHECK(message("{conv = 32}, {convnext = 32}") == "no error");
 }
@@ -126,7 +126,7 @@ TEST_CASE("options that would be ignored beside others are refused") {
     CHECK(refused("{dot_product = 8, wide_scores = true}") == "layers[1].wide_scores");
     CHECK(refused("{attend = 8, library_attention = true}") == "layers[1].library_attention");
     CHECK(refused("{attend = 8, talking_heads = true, fused_attention = false}") == "layers[1].talking_heads");
-    CHECK(refused("{split_attention = 8, parts = 2, from = [-1, -2]}") == "layers[1].parts");
+    CHECK(refused("{split_attention = 8, parts = 2, from = [\"previous\", \"in\"]}") == "layers[1].parts");
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
     CHECK(refused("{split_attention = 8, parts = 2}").empty());
     for (const std::string key : {"window = 7", "relative_positions = true", "talking_heads = true", "cross_covariance = true",
@@ -153,17 +153,6 @@ TEST_CASE("a squeezing gate without channels and heads that do not divide the ch
     CHECK(error_of(tiny("{conv = 8}, {channel_gate = true}")).key == "layers[1].channel_gate");
     const test::TemporaryFile file("tiny.toml", tiny("{conv = \"depths.0\"}, {attend = 6, heads = 4}"));
     CHECK_THROWS_WITH_AS(forward_graph(load_workload(file.path()), Run{}, {}), doctest::Contains("must divide"), Error);
-}
-
-TEST_CASE("a group that runs again holds whole layers and reads nothing from before the layer that precedes it") {
-    const auto error = [](const char* layers) { return error_of(tiny(layers)); };
-    const ErrorDetail empty = error("{conv = 8}, {again = 0, repeat = 2}");
-    CHECK(empty.key == "layers[1].again");
-    CHECK(empty.line > 0);
-    CHECK(error("{conv = 8}, {again = 2, repeat = 2}").expected == "1 to 1");
-    CHECK(error("{again = true, repeat = 2}").key == "layers[0].again");
-    CHECK(error("{conv = 8}, {conv = 8}, {again = 1, repeat = 2}, {again = 2, repeat = 2}").what == "a repeated layer repeats others");
-    CHECK(error("{conv = 8}, {conv = 8}, {conv = 8}, {add = true, from = [-1, 0]}, {again = 2, repeat = 2}").found == "layers[3].from = 0");
 }
 
 TEST_CASE("wrong numbers, activations and lists in layers are errors") {
