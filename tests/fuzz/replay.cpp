@@ -33,9 +33,9 @@ struct Target {
     int (*run)(const std::uint8_t* data, std::size_t size);
 };
 constexpr std::array targets{
-    Target{"csv", fuzz::csv},         Target{"files", fuzz::files}, Target{"json", fuzz::json},
-    Target{"net", fuzz::net},         Target{"onnx", fuzz::onnx},   Target{"options", fuzz::options},
-    Target{"scheduler", fuzz::scheduler}, Target{"toml", fuzz::toml}, Target{"weights", fuzz::weights},
+    Target{"csv", fuzz::csv},         Target{"files", fuzz::files},     Target{"json", fuzz::json},           Target{"net", fuzz::net},
+    Target{"onnx", fuzz::onnx},       Target{"options", fuzz::options}, Target{"scheduler", fuzz::scheduler}, Target{"toml", fuzz::toml},
+    Target{"weights", fuzz::weights},
 };
 
 /// Of the input at hand: a signal handler reaches nothing else.

@@ -124,7 +124,8 @@ void NetEmitter::product_of_rows(const Step& found, Count rows, Count width, Cou
     constexpr std::int64_t smallest_vocabulary = 8192;
     const bool first = first_use(found.weights), bias = found.bias >= 0;
     static_cast<void>(first_use(found.bias));  // the builder counts it
-    const bool head = width >= smallest_vocabulary && found.weight_bits == 0 && numerics_.weight_bits == numerics_.head_bits;
+    const bool head =
+        width >= smallest_vocabulary && found.weight_bits == 0 && numerics_.weight_bits == numerics_.of(TensorRole::head).bits;
     OpNode& node = head ? rows_.head("lm_head", rows, width, inner, bias) : rows_.linear("linear", rows, width, inner, bias);
     if (found.weight_bits > 0) std::get<Gemm>(node.op).weight_bits = found.weight_bits;
     if (!first) node.weights = bias ? as_count(width) : 0;

@@ -37,7 +37,7 @@ constexpr std::array nested_messages{Nested{Message::model, 7, Message::graph}, 
 constexpr std::array<std::uint32_t, 7> data_fields{4, 5, 6, 7, 9, 10, 11};
 
 constexpr std::size_t most_kept_bytes = std::size_t{1} << 27;
-constexpr int deepest = 32;  ///< graphs within graphs, and what they are made of
+constexpr int deepest_message = 32;  ///< graphs within graphs, and what they are made of
 
 enum WireType : std::uint32_t { varint = 0, fixed64 = 1, delimited = 2, fixed32 = 5 };
 
@@ -47,7 +47,7 @@ public:
 
     /// What is left of a message up to the stream's limit.
     std::string message(Message kind, int depth) {
-        if (depth > deepest) throw damaged("graphs are nested too deeply");
+        if (depth > deepest_message) throw damaged("graphs are nested too deeply");
         std::string out;
         std::uint32_t tag = 0;
         while ((tag = in_.ReadTag()) != 0) field(kind, tag, depth, out);
