@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from typing import Any, Iterator, Optional, Sequence
 
 from . import _calls, _data, _roofcast
@@ -122,25 +123,35 @@ class Sweep:
         columns = {key: _joined([part.columns[key] for part in parts]) for key in parts[0].columns}
         return Sweep(columns, parts[0].grid_points)
 
+    def _is_constant(self, key: str) -> bool:
+        values = self.columns[key]
+        values = values.codes if isinstance(values, Texts) else values
+        return len(self) > 1 and (bool((values == values[0]).all()) if _numpy() else all(value == values[0] for value in values))
+
     def _head(self, most: int) -> tuple:
-        """Rows and columns that people are shown: those with values that differ, and figures."""
+        """What people are shown: what is the same in every row, then columns and the first rows. Columns without values are left out."""
         rows = [self.row(i) for i in range(min(most, len(self)))]
         shown = [key for key in self.columns if any(row[key] is not None for row in rows)]
-        return shown, [[_short(row[key]) for key in shown] for row in rows]
+        same = [key for key in shown if self._is_constant(key)]
+        keys = [key for key in shown if key not in same]
+        return ", ".join(f"{key} {_short(rows[0][key])}" for key in same), keys, [[_short(row[key]) for key in keys] for row in rows]
 
     def __repr__(self) -> str:
-        keys, rows = self._head(12)
-        keys, rows = keys[:12], [row[:12] for row in rows]
-        widths = [max(len(key), *(len(row[i]) for row in rows)) if rows else len(key) for i, key in enumerate(keys)]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in [keys, *rows]]
-        return f"Sweep of {len(self)} points, {len(self.columns)} columns\n" + "\n".join(lines)
+        same, keys, rows = self._head(12)
+        keys, rows = keys[:10], [row[:10] for row in rows]
+        widths = [max([len(key), *(len(row[i]) for row in rows)]) for i, key in enumerate(keys)]
+        lines = [f"Sweep of {len(self)} points, {len(self.columns)} columns"]
+        lines += textwrap.wrap("in every row: " + same, 100, subsequent_indent="  ") if same else []
+        lines += ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in [keys, *rows]]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        keys, rows = self._head(20)
+        same, keys, rows = self._head(20)
         head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-        return (f'<div class="roofcast" style="overflow-x:auto"><p><b>Sweep of {len(self)} points</b></p><table><thead><tr>{head}</tr></thead>'
-                f"<tbody>{body}</tbody></table></div>")
+        note = f"<p>In every row: {html.escape(same)}</p>" if same else ""
+        return (f'<div class="roofcast" style="overflow-x:auto"><p><b>Sweep of {len(self)} points</b></p>{note}<table><thead><tr>{head}</tr>'
+                f"</thead><tbody>{body}</tbody></table></div>")
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import pickle
+import signal
 import subprocess
 import threading
 import time
@@ -100,8 +101,24 @@ class Sweep(Test):
         thread.join()
         self.assertGreater(counted, 5)
 
+    def test_a_long_sweep_can_be_interrupted(self):
+        def interrupt(number, frame):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        start = time.monotonic()
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                roofcast.sweep("llama-3.1-8b", "h100-sxm5-80gb", batch="1:1000", prompt="1:1000")
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        # The grid would take more than half a minute.
+        self.assertLess(time.monotonic() - start, 10)
+
     def test_text_for_people(self):
-        self.assertIn("Sweep of", repr(self.sweep))
+        self.assertIn(f"Sweep of {len(self.sweep)} points", repr(self.sweep))
+        self.assertIn("in every row: kv_block 16", repr(self.sweep))
         self.assertIn("<table>", self.sweep._repr_html_())
 
 
