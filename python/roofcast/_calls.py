@@ -61,14 +61,19 @@ def text_of(value: Any) -> str:
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item()  # of NumPy
     if isinstance(value, dict):
-        return ",".join(f"{name}={text_of(inner)}" for name, inner in value.items())  # limits of an objective
+        return "+".join(named(value))  # several names of one point
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def named(value: dict) -> list:
+    """Names with their values, as command lines have them: NAME=VALUE."""
+    return [f"{name}={text_of(inner)}" for name, inner in value.items()]
+
+
 def settings_of(keywords: dict) -> list:
-    return [(name, text_of(value)) for name, value in keywords.items() if value is not None]
+    return [(name, "+".join(map(text_of, listed(value)))) for name, value in keywords.items() if value is not None]
 
 
 def tell(notes: Iterable[str], level: int = 4) -> None:
@@ -99,7 +104,7 @@ class _Words:
             if value:
                 self.words.append(name)
             return
-        texts = [self._text(inner) for inner in listed(value)]
+        texts = named(value) if isinstance(value, dict) else [self._text(inner) for inner in listed(value)]
         self.words += [f"{name}={text}" for text in (texts if option["many"] else [",".join(texts)])]
 
     def _text(self, value: Any) -> str:
