@@ -71,6 +71,7 @@ struct StepRange {
     std::int64_t tokens = 1;         ///< n + s·q
     std::int64_t prompt_tokens = 1;  ///< s·q
     std::int64_t context = 1;        ///< c and h
+    bool exact_rows = false;         ///< W is computed for each number of rows that is asked for: times of GEMMs jump between two of them
 };
 
 /// Ascending values, geometrically spaced; interpolation is linear in log(value + offset).

@@ -71,8 +71,12 @@ double log_of(Seconds part) {
     return std::log(std::max(shortest, part.in(s)));
 }
 
-/// `time` of each whole number from 1 to `last`, evaluated at `rows_an_octave` and interpolated between them; entry 0 is zero.
-OnDemand<Seconds> dense(std::int64_t last, const std::function<Seconds(std::int64_t)>& time) {
+/// `time` of each whole number from 1 to `last`, evaluated at `rows_an_octave` and interpolated between them, unless all are to be `exact`;
+/// entry 0 is zero.
+OnDemand<Seconds> dense(std::int64_t last, bool exact, const std::function<Seconds(std::int64_t)>& time) {
+    if (exact)
+        return {static_cast<std::size_t>(last) + 1,
+                [=](std::size_t rows) { return rows == 0 ? Seconds{} : time(static_cast<std::int64_t>(rows)); }};
     const auto points = spaced(last, rows_an_octave);
     const OnDemand<Seconds> at_points(points.size(), [=](std::size_t i) { return time(points[i]); });
     return {static_cast<std::size_t>(last) + 1, [=](std::size_t rows) {
@@ -136,12 +140,12 @@ StepPart part_of(const std::shared_ptr<const Tabulation>& t, const OnDemand<Seco
 
 void tabulate_shared(StepTable& table, const std::shared_ptr<const Tabulation>& t, const StepRange& range) {
     const std::int64_t proposed = t->model.verified() - 1, most_rows = range.tokens + proposed * range.sequences;
-    const auto body = dense(most_rows, [t](std::int64_t rows) { return shared_step(t->model, rows, 1); });
+    const auto body = dense(most_rows, range.exact_rows, [t](std::int64_t rows) { return shared_step(t->model, rows, 1); });
     table.body = body;
-    table.head = dense(t->model.verified() * range.sequences,
+    table.head = dense(t->model.verified() * range.sequences, range.exact_rows,
                        [t](std::int64_t rows) { return shared_step(t->model, rows, rows) - shared_step(t->model, rows, 1); });
     if (!t->corrects) return;
-    const auto busy = dense(most_rows, [t](std::int64_t rows) { return shared_step(t->busy, rows, 1); });
+    const auto busy = dense(most_rows, range.exact_rows, [t](std::int64_t rows) { return shared_step(t->busy, rows, 1); });
     table.waiting = {body.size(), [body, busy](std::size_t rows) { return max(Seconds{}, body[rows] - busy[rows]); }};
 }
 

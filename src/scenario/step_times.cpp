@@ -90,7 +90,7 @@ void StepTimes::prepare() const {
 
 StepTimes step_times(const Workload& workload, const Gpu& gpu, const SoftwareStacks& software,
                      const std::vector<std::pair<std::string, std::string>>& settings, const std::filesystem::path& models_folder) {
-    StepRange range{.sequences = usual_sequences, .tokens = usual_tokens, .prompt_tokens = usual_tokens, .context = 0};
+    StepRange range{.sequences = usual_sequences, .tokens = usual_tokens, .prompt_tokens = usual_tokens, .context = 0, .exact_rows = true};
     RunSettings run;
     for (const auto& [name, text] : settings) {
         if (name == "max_sequences") {

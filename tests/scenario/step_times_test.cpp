@@ -69,6 +69,15 @@ TEST_CASE("step times: 0.2 % in the mean, and 1 % in 95 of 100 steps, from times
     }
 }
 
+TEST_CASE("step times: sizes at which a GEMM takes one tile more are no exception") {
+    const StepTimes times = times_of("a100-sxm4-80gb", "llama-3.1-8b");
+    for (const std::int64_t tokens : {255, 256, 257, 767, 768, 769, 2048, 2049, 2304, 2305}) {
+        const StepMix mix{.prompts = 1, .prompt_tokens = tokens};
+        CAPTURE(tokens);
+        CHECK(times.time(mix).in(us) == rel(times.exact(mix).in(us), 0.01));
+    }
+}
+
 TEST_CASE("step times: a step of decodes is a decode pass of predict, and one of a prompt its prefill") {
     const SoftwareStacks software = load_software(software_dir());
     const Workload model = find_workload(models_dir(), "llama-3.1-8b");
