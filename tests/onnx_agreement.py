@@ -42,6 +42,7 @@ PAIRS = [
     Pair("resnet50-folded-int8", "resnet50", ["tensorrt"], precision="int8", parameters=False),
     Pair("mobilenet-v2", "mobilenet-v2", ALL),
     Pair("efficientnet-b0", "efficientnet-b0", ALL),
+    Pair("convnext-tiny", "convnext-tiny", ["eager", "cuda_graph", "tensorrt"]),
     Pair("vit-b-16", "vit-base-patch16-224", ALL),
     Pair("bert-base", "bert-base", ALL, PROMPT, PROMPT),
     Pair("bert-base-fused", "bert-base", ENGINES, PROMPT, PROMPT),  # one projection, of which eager frameworks run three

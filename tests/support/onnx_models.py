@@ -202,6 +202,37 @@ def efficientnet_b0():
     return net
 
 
+def convnext_tiny():
+    net = Net("convnext-tiny", 17)
+
+    def conv(name, x, ins, outs, kernel, stride, pad=0, groups=1):
+        parts = net.weight(f"{name}.weight", [outs, ins // groups, kernel, kernel]), net.weight(f"{name}.bias", [outs])
+        return net.op("Conv", x, *parts, dilations=[1, 1], group=groups, kernel_shape=[kernel] * 2, pads=[pad] * 4, strides=[stride] * 2)
+
+    def rows(x):
+        return net.op("Transpose", x, perm=[0, 2, 3, 1])
+
+    def planes(x):
+        return net.op("Transpose", x, perm=[0, 3, 1, 2])
+
+    x, ins = image_input(net, 224), 3
+    for stage, (width, blocks) in enumerate(((96, 3), (192, 3), (384, 9), (768, 3))):
+        name = f"stages.{stage}"
+        if stage == 0:
+            x = planes(net.layer_norm("stem.1", rows(conv("stem.0", x, ins, width, 4, 4)), width))
+        else:
+            x = conv(f"{name}.downsample.1", planes(net.layer_norm(f"{name}.downsample.0", rows(x), ins)), ins, width, 2, 2)
+        for block in range(blocks):
+            part = f"{name}.blocks.{block}"
+            y = net.layer_norm(f"{part}.norm", rows(conv(f"{part}.conv_dw", x, width, width, 7, 1, 3, width)), width)
+            y = net.linear(f"{part}.fc2", net.gelu(net.linear(f"{part}.fc1", y, width, 4 * width)), 4 * width, width)
+            x = net.op("Add", planes(net.op("Mul", y, net.weight(f"{part}.gamma", [width]))), x)
+        ins = width
+    x = planes(net.layer_norm("head.norm", rows(net.op("GlobalAveragePool", x)), ins))
+    net.output(net.gemm("head.fc", net.op("Flatten", x), ins, 1000))
+    return net
+
+
 def vit_b16():
     net = Net("vit-b-16", 17)
     width, heads, mlp, tokens = 768, 12, 3072, 197
@@ -428,7 +459,7 @@ def small_encoder():
     return bert("small-encoder", width=256, heads=4, mlp=1024, layers=2, vocabulary=8000)
 
 
-MODELS = (small_encoder, resnet50, lambda: resnet50(True), lambda: resnet50(True, True), mobilenet_v2, efficientnet_b0, vit_b16, bert, bert_base_fused,
+MODELS = (small_encoder, resnet50, lambda: resnet50(True), lambda: resnet50(True, True), mobilenet_v2, efficientnet_b0, convnext_tiny, vit_b16, bert, bert_base_fused,
           opt_125m, llama, yolov8n,
           lambda: yolov8n(folded=True), lambda: yolov8n(True, True))
 

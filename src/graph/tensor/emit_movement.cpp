@@ -7,6 +7,17 @@
 
 namespace roofcast {
 
+namespace {
+
+/// Whether a transpose makes rows of a map's places, or the map of such rows.
+bool is_layout_change(const TensorNode& node) {
+    using Order = std::vector<std::int64_t>;
+    const Order order = node.integers("perm");
+    return order == Order{0, 2, 1} || order == Order{0, 2, 3, 1} || order == Order{0, 3, 1, 2};
+}
+
+}  // namespace
+
 bool NetEmitter::movement(int i) {
     const std::string_view kind = view_.node(i).kind;
     const int in = view_.input(i, 0), out = view_.output(i);
@@ -23,8 +34,10 @@ bool NetEmitter::movement(int i) {
         return true;
     }
     if (kind == "Transpose") {
-        // Frameworks hand on views, and engines write what they compute in the order that its reader wants.
-        if (!numerics_.framework) rows_.strided_move("transpose", elements(out), Fusion::folded);
+        // Frameworks hand on views, and engines write what they compute in the order that its reader wants. Maps that lie channels last
+        // are rows already.
+        const bool same_order = lowering_.channels_last && is_layout_change(view_.node(i));
+        if (!numerics_.framework && !same_order) rows_.strided_move("transpose", elements(out), Fusion::folded);
         return true;
     }
     if (kind == "Gather" && !view_.computed(in) && view_.shape(in).size() == 2) {

@@ -80,6 +80,7 @@ NetEmitter::NetEmitter(const TensorNet& net, const Run& run, const Lowering& low
     find_domain();
     if (transformer_) group_projections();
     find_layer_starts();
+    if (lowering.framework() && !lowering.channels_last) find_layouts();
 }
 
 OpGraph NetEmitter::emit() && {
@@ -110,6 +111,17 @@ void NetEmitter::find_domain() {
                           (found.kind == StepKind::attention && found.attention.queries > 0);
         transformer_ =
             transformer_ || rows || kind.find("Attention") != std::string_view::npos || kind.find("SkipLayer") != std::string_view::npos;
+    }
+}
+
+void NetEmitter::find_layouts() {
+    by_rows_.assign(view_.net.tensors.size(), false);
+    for (const TensorNode& node : view_.net.nodes) {
+        bool rows = node.kind == "Transpose" && node.integers("perm") == std::vector<std::int64_t>{0, 3, 1, 2};
+        for (const int input : node.inputs) rows = rows || (input >= 0 && by_rows_[static_cast<std::size_t>(input)]);
+        for (const int output : node.outputs) {
+            if (output >= 0 && is_map(output)) by_rows_[static_cast<std::size_t>(output)] = rows;
+        }
     }
 }
 
@@ -214,6 +226,7 @@ Map NetEmitter::map_of(int t) {
     const TensorShape& shape = view_.shape(t);
     Map map{.channels = 1, .height = 1, .width = 1};
     if (shape.empty()) return map;
+    map.by_rows = !by_rows_.empty() && by_rows_[static_cast<std::size_t>(t)];
     run_.batch = std::max<std::int64_t>(1, shape[0]);
     net_.dimensions = std::clamp<std::int64_t>(static_cast<std::int64_t>(shape.size()) - 2, 1, 3);
     if (shape.size() == 1) map.channels = 1;

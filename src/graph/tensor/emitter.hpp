@@ -20,6 +20,7 @@ private:
     void find_domain();
     void group_projections();
     void find_layer_starts();
+    void find_layouts();
     /// The first of the products that read what product `i` does.
     [[nodiscard]] int first_projection(int i) const;
     /// Whether `t` is added to a branch later, so that it is the residual stream.
@@ -95,6 +96,7 @@ private:
     std::set<int> counted_;
     std::vector<std::vector<int>> groups_;  ///< products of one input, by node; empty: none, or another node emits them
     std::vector<bool> grouped_;             ///< nodes that are part of a group
+    std::vector<bool> by_rows_;             ///< maps that lie channels last because rows left them so, by tensor
     std::set<int> starts_;                  ///< nodes that begin a layer
     Count rotated_ = 0;                     ///< elements whose rotation no kernel has yet
     std::set<int> gated_;                   ///< activations whose result is multiplied, and nothing else
