@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 import onnx_models  # noqa: E402
 
 SIZES = {"batch": 2, "batch_size": 2, "sequence_length": 24, "past_sequence_length": 8, "past_sequence_length + sequence_length": 32,
-         "height": 96, "width": 160}
+         "height": 640, "width": 640}
 
 
 def inferred(file, folder):

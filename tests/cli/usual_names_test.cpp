@@ -18,7 +18,7 @@ TEST_CASE("an unknown hub id says which file to fetch, and a path stays a path")
 }
 
 TEST_CASE("model formats that are not read yet are named") {
-    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model net.onnx"), "does not read ONNX files yet"));
+    CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model net.pth"), "does not read PyTorch files yet"));
     CHECK(contains(refused("predict --gpu h100-sxm5-80gb --model dir/net.pth"), "does not read PyTorch files yet"));
 }
 

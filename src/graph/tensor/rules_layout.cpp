@@ -71,6 +71,7 @@ void flatten(Inference& n) {
 void squeeze(Inference& n) {
     const TensorShape& from = n.shape(0);
     const std::optional<TensorShape> axes = n.setting("axes", 1);
+    if (n.in(1) != nullptr && !axes) return;  // data decide
     std::vector<bool> dropped(from.size(), false);
     if (axes) {
         for (const std::int64_t axis : *axes) dropped[n.axis(axis, from.size())] = true;
@@ -189,7 +190,9 @@ void split(Inference& n) {
     const TensorShape from = n.shape(0);
     const std::size_t axis = n.axis(n.node().integer("axis", 0), from.size());
     const auto parts = static_cast<std::int64_t>(n.outputs());
-    TensorShape sizes = n.setting("split", 1).value_or(TensorShape{});
+    const std::optional<TensorShape> given = n.setting("split", 1);
+    if (n.in(1) != nullptr && !given) return;  // data decide
+    TensorShape sizes = given.value_or(TensorShape{});
     if (sizes.empty()) {
         const std::int64_t part = (from[axis] + parts - 1) / parts;
         for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(from[axis] - i * part, 0, part));
