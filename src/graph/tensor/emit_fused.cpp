@@ -95,9 +95,7 @@ void NetEmitter::grouped_attention(int i) {
                        .value_dim = dim,
                        .queries = queries[1],
                        .keys = before + queries[1],
-                       .causal = true,
-                       .cached = true,
-                       .grouped = kv_heads < heads};
+                       .causal = true};
     attention(found);
 }
 

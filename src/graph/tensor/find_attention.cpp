@@ -64,28 +64,25 @@ int find_values(const NetView& view, int t, std::vector<int>& passed, int depth 
     return -1;
 }
 
-/// Goes from an operand of attention back to what computes it, and takes layouts and scales on the way.
-struct Operand {
-    double copies = 1;    ///< of each head
-    bool cached = false;  ///< joins what the net was given
-};
-
+/// Whether `t` is an input of the net, but for its shape: what a cache holds already.
 bool is_given(const NetView& view, int t) {
     t = without_views(view, t);
     return view.producer(t) < 0 && view.computed(t);
 }
 
-Operand take_layouts(NetView& view, int t) {
-    Operand operand;
+/// Goes from an operand of attention back to what computes it, and takes layouts, scales and caches on the way. Returns how many heads
+/// share each of the operand's.
+double take_layouts(NetView& view, int t) {
+    double copies = 1;
     for (int steps = 0; steps < 40; ++steps) {
         const int node = view.producer(t);
-        if (node < 0) return operand;
+        if (node < 0) return copies;
         const Step& step = view.step(node);
         if (step.kind == StepKind::rotation || step.kind == StepKind::norm) {
             t = step.input;
             continue;
         }
-        if (step.kind != StepKind::none) return operand;
+        if (step.kind != StepKind::none) return copies;
         const TensorNode& n = view.node(node);
         const bool factor = one_of(n.kind, {"Mul", "Div"}) && view.only_computed(node) &&
                             view.shape(view.output(node)) == view.shape(*view.only_computed(node));
@@ -93,22 +90,21 @@ Operand take_layouts(NetView& view, int t) {
                             "Expand", "Tile"}) ||
             (n.kind == "Gather" && view.computed(view.input(node, 0)))) {
             if (one_of(n.kind, {"Expand", "Tile"}))
-                operand.copies = static_cast<double>(elements_of(view.shape(view.output(node)))) /
-                                 std::max(1.0, static_cast<double>(elements_of(view.shape(view.input(node, 0)))));
+                copies = static_cast<double>(elements_of(view.shape(view.output(node)))) /
+                         std::max(1.0, static_cast<double>(elements_of(view.shape(view.input(node, 0)))));
             view.take(node);
             t = view.input(node, 0);
         } else if (factor) {
             view.take(node);
             t = *view.only_computed(node);
         } else if (n.kind == "Concat" && n.inputs.size() == 2 && (is_given(view, n.inputs[0]) || is_given(view, n.inputs[1]))) {
-            operand.cached = true;
             view.take(node);
             t = is_given(view, n.inputs[0]) ? n.inputs[1] : n.inputs[0];
         } else {
-            return operand;
+            return copies;
         }
     }
-    return operand;
+    return copies;
 }
 
 /// Whether the mask leaves each query the keys before it: a comparison of positions, or a triangle.
@@ -192,12 +188,9 @@ void find_one(NetView& view, int softmax) {
         add_position_bias(view, mask, step);
     }
     static_cast<void>(take_layouts(view, view.input(scores.product, 0)));
-    const Operand keys = take_layouts(view, view.input(scores.product, 1));
-    const Operand values = take_layouts(view, view.input(product, values_first ? 0 : 1));
-    const double copies = std::max(keys.copies, values.copies);
-    a.grouped = copies > 1;
+    const double of_keys = take_layouts(view, view.input(scores.product, 1));
+    const double copies = std::max(of_keys, take_layouts(view, view.input(product, values_first ? 0 : 1)));
     a.kv_heads = std::max<Count>(1, Count(static_cast<double>(std::int64_t{a.heads}) / copies));
-    a.cached = keys.cached || values.cached;
     for (const auto* nodes : {&scores.nodes, &passed}) {
         for (const int node : *nodes) view.take(node);
     }

@@ -14,8 +14,6 @@ namespace roofcast {
 struct AttentionShape {
     Count batch = 1, heads = 1, kv_heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
     bool causal = false, masked = false, biased = false;
-    bool cached = false;   ///< keys join those that the net was given
-    bool grouped = false;  ///< keys are copied to all heads that share them
 };
 
 enum class StepKind { none, convolution, linear, norm, activation, attention, rotation };
