@@ -113,6 +113,18 @@ TEST_CASE("norms of primitives are one operator with their parameters") {
     }
 }
 
+TEST_CASE("a quotient by the root of another tensor's mean square is no norm") {
+    NetOfTensors n;
+    const int x = rows_input(n), y = n.op("Relu", {n.op("Neg", {x})});
+    const int variance = n.op("ReduceMean", {n.op("Pow", {x, n.number(2)})}, {integers("axes", {-1})});
+    const int root = n.op("Sqrt", {n.op("Add", {variance, n.number(1e-5)})});
+    n.output(n.op("Div", {y, root}));
+    const OpGraph graph = n.graph();
+    CHECK(operators<RowWise>(graph).empty());
+    CHECK(nodes_named(graph, "relu").size() == 1);
+    CHECK(nodes_named(graph, "neg").size() == 1);
+}
+
 TEST_CASE("a residual sum before a norm of primitives is kept") {
     NetOfTensors n;
     const int x = rows_input(n);

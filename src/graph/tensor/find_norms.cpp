@@ -99,6 +99,15 @@ int scaled_by(NetView& view, int root, std::vector<int>& casts) {
     return next_of(view, t, "Mul", casts);
 }
 
+/// Whether quotient or product `last` is of `x`, or of that less its mean.
+bool scales(const NetView& view, int last, int x) {
+    const auto& inputs = view.node(last).inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](int input) {
+        const int source = before_cast(view, input);
+        return source == x || (source >= 0 && uncentered(view, source) == x);
+    });
+}
+
 void find_norm(NetView& view, int root) {
     const int sum = view.producer(view.input(root, 0));
     if (sum < 0 || view.node(sum).kind != "Add") return;
@@ -113,6 +122,7 @@ void find_norm(NetView& view, int root) {
     const int centered = uncentered(view, deviation);
     Step step{.kind = StepKind::norm, .norm = centered < 0 ? Normalization::rmsnorm : Normalization::layernorm, .parameters = {}};
     step.input = centered < 0 ? before_cast(view, deviation) : centered;
+    if (!scales(view, last, step.input)) return;
     for (const int cast : casts) view.take(cast);
     take_between(view, step.input, last);
     step.output = with_row(view, view.output(last), "Mul", step);
