@@ -25,7 +25,7 @@ struct Scores {
 };
 
 constexpr int deepest = 8;
-constexpr std::size_t most_passed = 64;
+constexpr int most_visits = 256;
 
 /// The product of queries and keys whose scores `t` is made of.
 bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
@@ -51,15 +51,17 @@ bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
 }
 
 /// The product of probabilities and values that reads `t`, and the nodes before it.
-int find_values(const NetView& view, int t, std::vector<int>& passed, int depth = 0) {
-    if (depth > deepest || passed.size() > most_passed) return -1;
+int find_values(const NetView& view, int t, std::vector<int>& passed, int& visits, int depth = 0) {
+    if (depth > deepest) return -1;
     for (const int reader : view.readers(t)) {
+        if (++visits > most_visits) return -1;
         const std::string_view kind = view.node(reader).kind;
         if (is_product(view, reader)) return reader;
         const bool follows = one_of(kind, {"Cast", "Dropout", "Identity", "Reshape", "Where", "IsNaN", "Mul", "Div", "Transpose"});
         if (!follows) continue;
         passed.push_back(reader);
-        if (const int product = find_values(view, view.output(reader), passed, depth + 1); product >= 0) return product;
+        if (const int product = find_values(view, view.output(reader), passed, visits, depth + 1); product >= 0) return product;
+        passed.pop_back();
     }
     return -1;
 }
@@ -167,7 +169,8 @@ void find_one(NetView& view, int softmax) {
     Scores scores;
     if (!find_scores(view, view.input(softmax, 0), scores)) return;
     std::vector<int> passed;
-    const int product = find_values(view, probabilities, passed);
+    int visits = 0;
+    const int product = find_values(view, probabilities, passed, visits);
     if (product < 0) return;
     const TensorShape& queries = view.shape(view.input(scores.product, 0));
     const TensorShape& out = view.shape(view.output(product));
