@@ -11,7 +11,7 @@ using namespace roofcast;
 
 namespace {
 
-Value value_of(const std::string& text) {
+Value evaluated(const std::string& text) {
     const std::map<std::string, Value, std::less<>> names{{"in", 64.0},   {"channels", 256.0},          {"stride", 2.0},
                                                           {"deep", true}, {"act", std::string("silu")}, {"widths.1", 96.0}};
     return evaluate(text, [&](std::string_view name) {
@@ -20,17 +20,17 @@ Value value_of(const std::string& text) {
     });
 }
 
-double number_of(const std::string& text) {
-    return std::get<double>(value_of(text));
+double number_in(const std::string& text) {
+    return std::get<double>(evaluated(text));
 }
 
 bool flag_of(const std::string& text) {
-    return std::get<bool>(value_of(text));
+    return std::get<bool>(evaluated(text));
 }
 
-std::string error_of(const std::string& text) {
+std::string expression_error(const std::string& text) {
     try {
-        static_cast<void>(value_of(text));
+        static_cast<void>(evaluated(text));
     } catch (const Error& e) {
         return e.detail().what;
     }
@@ -40,13 +40,13 @@ std::string error_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("products bind before sums, and both from the left") {
-    CHECK(number_of("2 + 3 * 4") == 14);
-    CHECK(number_of("(2 + 3) * 4") == 20);
-    CHECK(number_of("12 - 4 - 3") == 5);
-    CHECK(number_of("48 / 4 / 3") == 4);
-    CHECK(number_of("-2 + 3") == 1);
-    CHECK(number_of("in * 1.5") == 96);
-    CHECK(number_of("widths.1 / 2") == 48);
+    CHECK(number_in("2 + 3 * 4") == 14);
+    CHECK(number_in("(2 + 3) * 4") == 20);
+    CHECK(number_in("12 - 4 - 3") == 5);
+    CHECK(number_in("48 / 4 / 3") == 4);
+    CHECK(number_in("-2 + 3") == 1);
+    CHECK(number_in("in * 1.5") == 96);
+    CHECK(number_in("widths.1 / 2") == 48);
 }
 
 TEST_CASE("comparisons give flags, which and, or, not join") {
@@ -59,40 +59,40 @@ TEST_CASE("comparisons give flags, which and, or, not join") {
 }
 
 TEST_CASE("a condition chooses between two values") {
-    CHECK(number_of("3 if deep else 1") == 3);
-    CHECK(number_of("1 if stride > 2 else 2 if stride > 1 else 4") == 2);
+    CHECK(number_in("3 if deep else 1") == 3);
+    CHECK(number_in("1 if stride > 2 else 2 if stride > 1 else 4") == 2);
 }
 
 TEST_CASE("functions round as nets round their channels") {
-    CHECK(number_of("min(in, channels)") == 64);
-    CHECK(number_of("max(in / 2, 48)") == 48);
-    CHECK(number_of("floor(7 / 2)") == 3);
-    CHECK(number_of("ceil(7 / 2)") == 4);
-    CHECK(number_of("round(2.6)") == 3);
-    CHECK(number_of("multiple(33, 8)") == 40);
+    CHECK(number_in("min(in, channels)") == 64);
+    CHECK(number_in("max(in / 2, 48)") == 48);
+    CHECK(number_in("floor(7 / 2)") == 3);
+    CHECK(number_in("ceil(7 / 2)") == 4);
+    CHECK(number_in("round(2.6)") == 3);
+    CHECK(number_in("multiple(33, 8)") == 40);
     // To the nearest multiple of 8, 20 rounds to 24 (2.5 halves upwards); 18 rounds to 16, which is less than a tenth below, so to 24.
-    CHECK(number_of("divisible(20, 8)") == 24);
-    CHECK(number_of("divisible(18, 8)") == 24);
-    CHECK(number_of("divisible(17, 8)") == 16);
-    CHECK(number_of("divisible(3, 8)") == 8);
+    CHECK(number_in("divisible(20, 8)") == 24);
+    CHECK(number_in("divisible(18, 8)") == 24);
+    CHECK(number_in("divisible(17, 8)") == 16);
+    CHECK(number_in("divisible(3, 8)") == 8);
 }
 
 TEST_CASE("words are values") {
-    CHECK(std::get<std::string>(value_of("act")) == "silu");
+    CHECK(std::get<std::string>(evaluated("act")) == "silu");
 }
 
 TEST_CASE("what is no expression is refused with a reason") {
-    CHECK(error_of("wdith * 2") == "no such value");
-    CHECK(error_of("in *") == "an expression lacks a number or a name");
-    CHECK(error_of("in 2") == "what follows is no part of an expression");
-    CHECK(error_of("(in + 1") == "a parenthesis is not closed");
-    CHECK(error_of("in / (stride - 2)") == "division by zero");
-    CHECK(error_of("in + deep") == "a flag or a word stands where a number must");
-    CHECK(error_of("in and deep") == "a condition is neither true nor false");
-    CHECK(error_of("square(in)") == "no such function");
-    CHECK(error_of("min(in)") == "the function needs two numbers");
-    CHECK(error_of("multiple(in, 0)") == "division by zero");
-    CHECK(error_of("1 if deep") == "a condition without an alternative");
-    CHECK(error_of(std::string(100, '(') + "1" + std::string(100, ')')) == "the expression is nested too deeply");
-    CHECK(error_of(std::string(100, '-') + "1") == "the expression is nested too deeply");
+    CHECK(expression_error("wdith * 2") == "no such value");
+    CHECK(expression_error("in *") == "an expression lacks a number or a name");
+    CHECK(expression_error("in 2") == "what follows is no part of an expression");
+    CHECK(expression_error("(in + 1") == "a parenthesis is not closed");
+    CHECK(expression_error("in / (stride - 2)") == "division by zero");
+    CHECK(expression_error("in + deep") == "a flag or a word stands where a number must");
+    CHECK(expression_error("in and deep") == "a condition is neither true nor false");
+    CHECK(expression_error("square(in)") == "no such function");
+    CHECK(expression_error("min(in)") == "the function needs two numbers");
+    CHECK(expression_error("multiple(in, 0)") == "division by zero");
+    CHECK(expression_error("1 if deep") == "a condition without an alternative");
+    CHECK(expression_error(std::string(100, '(') + "1" + std::string(100, ')')) == "the expression is nested too deeply");
+    CHECK(expression_error(std::string(100, '-') + "1") == "the expression is nested too deeply");
 }

@@ -16,11 +16,11 @@ using namespace roofcast;
 
 namespace {
 
-const std::string head = "id = \"tiny\"\nfamily = \"cnn\"\nsource = \"made up\"\n";
+const std::string net_head = "id = \"tiny\"\nfamily = \"cnn\"\nsource = \"made up\"\n";
 
 /// A net whose list starts in line 4; blocks follow it.
-std::string tiny(const std::string& layers, const std::string& blocks) {
-    return head + "layers = [" + layers + "]\n" + blocks;
+std::string net_text(const std::string& layers, const std::string& blocks) {
+    return net_head + "layers = [" + layers + "]\n" + blocks;
 }
 
 std::vector<ConvLayer> layers_of(const std::string& text) {
@@ -30,7 +30,7 @@ std::vector<ConvLayer> layers_of(const std::string& text) {
     return layers;
 }
 
-ErrorDetail error_of(const std::string& text) {
+ErrorDetail net_error(const std::string& text) {
     const test::TemporaryFile file("tiny.toml", text);
     try {
         static_cast<void>(forward_graph(load_workload(file.path()), Run{}, {}));
@@ -54,14 +54,14 @@ layers = [
 }  // namespace
 
 TEST_CASE("a block expands to the layers that one would write, with its arguments, and without its stride when it repeats") {
-    const auto blocks = layers_of(tiny("{conv = 16, name = \"stem\"}, {residual = 64, stride = 2, repeat = 2}", residual));
-    const auto written = layers_of(tiny(R"({conv = 16, name = "stem"},
+    const auto blocks = layers_of(net_text("{conv = 16, name = \"stem\"}, {residual = 64, stride = 2, repeat = 2}", residual));
+    const auto written = layers_of(net_text(R"({conv = 16, name = "stem"},
     {conv = 16}, {conv = 16, kernel = 3, stride = 2}, {conv = 64, activation = "none", name = "branch_1"},
     {conv = 64, stride = 2, activation = "none", from = "stem", name = "shortcut"},
     {add = true, from = ["branch_1", "shortcut"], name = "sum"},
     {conv = 16}, {conv = 16, kernel = 3}, {conv = 64, activation = "none", name = "branch_2"},
     {add = true, from = ["branch_2", "sum"]})",
-                                        ""));
+                                            ""));
     CHECK(blocks == written);
     CHECK(blocks.size() == 10);
 }
@@ -70,10 +70,10 @@ TEST_CASE("a layer that is left out stands for what it would have read") {
     const std::string block =
         "[blocks.maybe]\nlayers = [{conv = 8, name = \"a\"}, {maxpool = 2, from = \"a\", when = \"in > 8\", name = \"b\"}, "
         "{add = true, from = [\"a\", \"b\"]}]\n";
-    const auto layers = layers_of(tiny("{maybe = true}", block));
+    const auto layers = layers_of(net_text("{maybe = true}", block));
     REQUIRE(layers.size() == 2);
     CHECK(layers[1].from == std::vector<std::int64_t>{-1, -1});
-    CHECK(layers_of(tiny("{conv = 16}, {maybe = true}", block)).size() == 4);
+    CHECK(layers_of(net_text("{conv = 16}, {maybe = true}", block)).size() == 4);
 }
 
 TEST_CASE("a block gives as many maps as it names, the next layer reads them all, and repetitions pass them on") {
@@ -81,9 +81,9 @@ TEST_CASE("a block gives as many maps as it names, the next layer reads them all
         "[blocks.two]\nlayers = [{conv = 8, from = \"in.0\", name = \"a\"}, {conv = 4, from = \"in.1\", name = \"b\"}]\n"
         "outputs = [\"a\", \"b\"]\n";
     const auto layers =
-        layers_of(tiny("{conv = 8, name = \"s\"}, {two = true, repeat = 2, from = [\"s\", \"in\"], name = \"t\"}, {concat = true}, "
-                       "{conv = 2, from = \"t.1\"}",
-                       block));
+        layers_of(net_text("{conv = 8, name = \"s\"}, {two = true, repeat = 2, from = [\"s\", \"in\"], name = \"t\"}, {concat = true}, "
+                           "{conv = 2, from = \"t.1\"}",
+                           block));
     REQUIRE(layers.size() == 7);
     CHECK(layers[1].from == std::vector<std::int64_t>{-1});
     CHECK(layers[2].from == std::vector<std::int64_t>{-3});  // the image
@@ -95,8 +95,8 @@ TEST_CASE("a block gives as many maps as it names, the next layer reads them all
 
 TEST_CASE("grouped repetitions are one group that runs again, and take the memory and the work of those written out") {
     const std::string net = "{conv = 64}, {residual = 64, repeat = 5}, {conv = 8}";
-    const test::TemporaryFile plain("plain.toml", tiny(net, residual)),
-        grouped("grouped.toml", "grouped_repeats = true\n" + tiny(net, residual));
+    const test::TemporaryFile plain("plain.toml", net_text(net, residual)),
+        grouped("grouped.toml", "grouped_repeats = true\n" + net_text(net, residual));
     const Workload a = load_workload(plain.path()), b = load_workload(grouped.path());
     CHECK(std::get<ConvNet>(a.architecture).layers.size() == 1 + 5 * 4 + 1);
     CHECK(std::get<ConvNet>(b.architecture).layers.size() == 1 + 4 + 1 + 1);
@@ -135,23 +135,24 @@ TEST_CASE("a variant may name the block that is its net") {
                                    "[blocks.other]\nlayers = [{conv = \"width\"}, {conv = \"width\"}]\n");
     CHECK(std::get<ConvNet>(load_workload(file.path(), "a").architecture).layers.size() == 1);
     CHECK(std::get<ConvNet>(load_workload(file.path(), "b").architecture).layers.size() == 2);
-    CHECK(error_of(head + "layers = \"othr\"\n[blocks.other]\nlayers = [{conv = 8}]\n").suggestion.find("other") != std::string::npos);
-    CHECK(error_of(head + "layers = \"other\"\n[blocks.other]\narguments = [\"n\"]\nlayers = [{conv = \"n\"}]\n").what ==
+    CHECK(net_error(net_head + "layers = \"othr\"\n[blocks.other]\nlayers = [{conv = 8}]\n").suggestion.find("other") != std::string::npos);
+    CHECK(net_error(net_head + "layers = \"other\"\n[blocks.other]\narguments = [\"n\"]\nlayers = [{conv = \"n\"}]\n").what ==
           "a net has no arguments");
 }
 
 TEST_CASE("errors in a block name its file, line, callers and layer") {
     const ErrorDetail wrong =
-        error_of(tiny("{conv = 8}, {unit = 8}", "[blocks.unit]\nlayers = [\n    {conv = 8},\n    {conv = 8, kernle = 3},\n]\n"));
+        net_error(net_text("{conv = 8}, {unit = 8}", "[blocks.unit]\nlayers = [\n    {conv = 8},\n    {conv = 8, kernle = 3},\n]\n"));
     CHECK(wrong.key == "layers[1].unit: layers[1].kernle");
     CHECK(wrong.line == 8);
     CHECK(wrong.suggestion.find("kernel") != std::string::npos);
-    const ErrorDetail unknown = error_of(tiny("{unit = 8}", "[blocks.unit]\narguments = [\"width = 4\"]\nlayers = [{conv = \"widht\"}]\n"));
+    const ErrorDetail unknown =
+        net_error(net_text("{unit = 8}", "[blocks.unit]\narguments = [\"width = 4\"]\nlayers = [{conv = \"widht\"}]\n"));
     CHECK(unknown.key == "layers[0].unit: layers[0].conv");
     CHECK(unknown.found == "widht");
     CHECK(unknown.suggestion.find("width") != std::string::npos);
     // Only the graph finds that sizes do not fit.
-    const ErrorDetail sizes = error_of(tiny(
+    const ErrorDetail sizes = net_error(net_text(
         "{unit = 8}",
         "[blocks.unit]\nlayers = [{conv = 8}, {conv = 4, stride = 4, kernel = 3, name = \"a\"}, {add = true, from = [\"a\", \"in\"]}]\n"));
     CHECK(sizes.key == "layers[0].unit: layers[2].add");
@@ -159,35 +160,36 @@ TEST_CASE("errors in a block name its file, line, callers and layer") {
 
 TEST_CASE("wrong calls, definitions and names of blocks are errors") {
     const std::string unit = "[blocks.unit]\narguments = [\"width\"]\nlayers = [{conv = \"width\"}]\n";
-    CHECK(error_of(tiny("{unit = 8}", unit)).what == "the block needs an argument");
-    CHECK(error_of(tiny("{unit = 8, width = 4, widht = 2}", unit)).key == "layers[0].widht");
-    CHECK(error_of(tiny("{unit = 8, width = 4, repeat = 1001}", unit)).key == "layers[0].repeat");
-    CHECK(error_of(tiny("{unit = 8, width = 4, repeat = 1.5}", unit)).key == "layers[0].repeat");
-    CHECK(error_of(tiny("{unti = 8, width = 4}", unit)).suggestion.find("unit") != std::string::npos);
-    CHECK(error_of(tiny("{unit = 8, width = 4, from = \"stem\"}", unit)).what == "no layer before this one has this name");
-    CHECK(error_of(tiny("{unit = 8, width = 4, from = -1}", unit)).what == "layers are read by name");
-    CHECK(error_of(tiny("{unit = 8, width = 4, when = \"width > 1\"}", unit)).what == "no such value");
-    CHECK(error_of(tiny("{unit = 8, width = 4, when = \"1\"}", unit)).what == "a condition is neither true nor false");
-    CHECK(error_of(tiny("{conv = 8, name = \"a\"}, {conv = 8, name = \"a\"}", "")).what == "the name is taken");
-    CHECK(error_of(tiny("{conv = 8, name = \"in\"}", "")).what == "the name is taken");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.conv]\nlayers = [{conv = 8}]\n")).what == "a block cannot have this name");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.unit]\narguments = [\"from\"]\nlayers = [{conv = 8}]\n")).what ==
+    CHECK(net_error(net_text("{unit = 8}", unit)).what == "the block needs an argument");
+    CHECK(net_error(net_text("{unit = 8, width = 4, widht = 2}", unit)).key == "layers[0].widht");
+    CHECK(net_error(net_text("{unit = 8, width = 4, repeat = 1001}", unit)).key == "layers[0].repeat");
+    CHECK(net_error(net_text("{unit = 8, width = 4, repeat = 1.5}", unit)).key == "layers[0].repeat");
+    CHECK(net_error(net_text("{unti = 8, width = 4}", unit)).suggestion.find("unit") != std::string::npos);
+    CHECK(net_error(net_text("{unit = 8, width = 4, from = \"stem\"}", unit)).what == "no layer before this one has this name");
+    CHECK(net_error(net_text("{unit = 8, width = 4, from = -1}", unit)).what == "layers are read by name");
+    CHECK(net_error(net_text("{unit = 8, width = 4, when = \"width > 1\"}", unit)).what == "no such value");
+    CHECK(net_error(net_text("{unit = 8, width = 4, when = \"1\"}", unit)).what == "a condition is neither true nor false");
+    CHECK(net_error(net_text("{conv = 8, name = \"a\"}, {conv = 8, name = \"a\"}", "")).what == "the name is taken");
+    CHECK(net_error(net_text("{conv = 8, name = \"in\"}", "")).what == "the name is taken");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.conv]\nlayers = [{conv = 8}]\n")).what == "a block cannot have this name");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"from\"]\nlayers = [{conv = 8}]\n")).what ==
           "an argument cannot have this name");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.unit]\narguments = [\"n\", \"n = 2\"]\nlayers = [{conv = 8}]\n")).what ==
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"n\", \"n = 2\"]\nlayers = [{conv = 8}]\n")).what ==
           "the argument is named twice");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.unit]\narguments = [\"n =\"]\nlayers = [{conv = 8}]\n")).what == "the default is missing");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.unit]\nlayers = []\n")).key == "blocks.unit.layers");
-    CHECK(error_of(tiny("{conv = 8}", "[blocks.unit]\nlayers = [{conv = 8}]\ncolour = 1\n")).key == "blocks.unit.colour");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"n =\"]\nlayers = [{conv = 8}]\n")).what ==
+          "the default is missing");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\nlayers = []\n")).key == "blocks.unit.layers");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\nlayers = [{conv = 8}]\ncolour = 1\n")).key == "blocks.unit.colour");
 }
 
 TEST_CASE("blocks of themselves and nets without end are refused at once") {
-    CHECK(error_of(tiny("{unit = 8}", "[blocks.unit]\nlayers = [{unit = true}]\n")).what == "blocks are nested too deeply");
+    CHECK(net_error(net_text("{unit = 8}", "[blocks.unit]\nlayers = [{unit = true}]\n")).what == "blocks are nested too deeply");
     std::string blocks = "[blocks.b0]\nlayers = [{conv = 8}]\n";
     for (int i = 1; i < 8; ++i)
         blocks += "[blocks.b" + std::to_string(i) + "]\nlayers = [{b" + std::to_string(i - 1) + " = true, repeat = 1000}]\n";
-    CHECK(error_of(tiny("{b7 = true}", blocks)).what == "the net is too large");
+    CHECK(net_error(net_text("{b7 = true}", blocks)).what == "the net is too large");
     blocks.replace(0, blocks.find("[blocks.b1]"), "[blocks.b0]\nlayers = [{conv = 8, when = \"false\"}]\n");
-    CHECK(error_of(tiny("{b7 = true}", blocks)).what == "the net is too large");
+    CHECK(net_error(net_text("{b7 = true}", blocks)).what == "the net is too large");
 }
 
 TEST_CASE("every block of a shipped file is called, or is the net of a variant") {
