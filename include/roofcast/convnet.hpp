@@ -51,9 +51,6 @@ enum class ConvBlock {
     bottleneck,
     regnet,
     norm_free,
-    dense,
-    transition,
-    separable,
     mbconv,
     fused_mbconv,
     convnext,
@@ -101,7 +98,6 @@ struct ConvLayer {
     std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
     std::int64_t inner = 0;               ///< channels inside the block where the expansion does not give them
     std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
-    std::int64_t growth = 0;              ///< channels that a dense layer adds
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
     std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
     std::int64_t convs = 0;               ///< convolutions before a head's last one

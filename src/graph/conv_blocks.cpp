@@ -44,12 +44,6 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count c
             return regnet_block(b, x, layer, channels);
         case ConvBlock::norm_free:
             return norm_free_block(b, x, layer, channels);
-        case ConvBlock::dense:
-            return dense_block(b, x, layer);
-        case ConvBlock::transition:
-            return transition_block(b, x);
-        case ConvBlock::separable:
-            return separable_block(b, x, layer, channels);
         case ConvBlock::mbconv:
             return mbconv_block(b, x, layer, channels);
         case ConvBlock::fused_mbconv:

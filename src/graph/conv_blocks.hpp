@@ -17,11 +17,7 @@ Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-// Densely connected nets.
-Map dense_block(ConvBuilder& b, Map x, const ConvLayer& layer);
-Map transition_block(ConvBuilder& b, const Map& x);
 // Mobile nets.
-Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);

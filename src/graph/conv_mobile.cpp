@@ -60,14 +60,6 @@ void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count s
     b.gate(features.map());
 }
 
-Map separable_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
-    const Count kernel = layer.kernel > 1 ? layer.kernel : 3;
-    return stage(b, x, "separable", layer, channels, [&](const Map& in, Count stride) {
-        const Map filtered = b.unit(in, in.channels, kernel, stride, in.channels);
-        return b.unit(filtered, channels);
-    });
-}
-
 Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels) {
     const Activation activation = layer.activation.value_or(b.net.activation);
     const ConvNorm norm = b.net.norm;

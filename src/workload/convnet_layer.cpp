@@ -69,7 +69,6 @@ private:
             if (layer.block == block && value == 0)
                 throw error(key, *table_.get(spec.name), why, "none", fmt::format("{} = a whole number of at least 1", key));
         };
-        require(ConvBlock::dense, "growth", layer.growth, "its layers need the number of channels that each adds");
         require(ConvBlock::segment, "protos", layer.protos, "a head for masks needs the number of its prototypes");
         if (layer.layers > 0 || std::find(has_layers.begin(), has_layers.end(), layer.block) == has_layers.end()) return;
         throw error("layers", *table_.get(spec.name), "a transformer needs the number of its layers", "none",
@@ -148,7 +147,7 @@ private:
         const auto whole = static_cast<std::int64_t>(found);
         // Each repetition may become operators of its own.
         constexpr std::int64_t most_repeats = 1000;
-        if ((key == "repeat" || key == "dense" || key == "convs" || key == "layers") && whole > most_repeats) {
+        if ((key == "repeat" || key == "convs" || key == "layers") && whole > most_repeats) {
             throw error(key, node, "out of range", value_found(node, found), fmt::format("at most {}", most_repeats));
         }
         if (static_cast<double>(whole) != found || whole < lower) {

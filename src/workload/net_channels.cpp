@@ -44,10 +44,6 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
             constexpr double standard = 4;
             return static_cast<std::int64_t>(static_cast<double>(layer.size) * (layer.expand > 0 ? layer.expand : standard));
         }
-        case ConvBlock::dense:
-            return entering + layer.size * layer.growth;
-        case ConvBlock::transition:
-            return entering / 2;
         case ConvBlock::linear:
             return layer.size > 0 ? layer.size : net.classes;
         default:

@@ -73,7 +73,7 @@ std::string layer(std::size_t index, Choices& bytes, bool in_block) {
     std::istringstream options{std::string(spec.options)};
     const std::vector<std::string> known{std::istream_iterator<std::string>(options), {}};
     for (const std::string& option : known) {
-        const bool needed = option == "heads" || option == "layers" || option == "growth" || option == "protos";
+        const bool needed = option == "heads" || option == "layers" || option == "protos";
         if (needed || bytes.below(few) == 0)
             text += fmt::format(", {} = {}", option, in_block && bytes.flag() ? expression(bytes) : word_of_option(option, bytes));
     }

@@ -75,14 +75,12 @@ TEST_CASE("layers need their number, but for those that have none to give") {
         }
     }
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {conv = 0, repeat = 0}")).what == "no error");
-    CHECK(error_of(tiny("{basic = \"depths.0\"}, {dense = 4}")).key == "layers[1].growth");
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {segment = true}")).key == "layers[1].protos");
 }
 
 TEST_CASE("only blocks that repeat take a repeat above 1, and any may be left out") {
     const auto error = [](const std::string& layer) { return error_of(tiny("{basic = \"depths.0\"}, " + layer)); };
     CHECK(error("{project = 8, repeat = 2}").key == "layers[1].repeat");
-    CHECK(error("{dense = 4, growth = 8, repeat = 3}").key == "layers[1].repeat");
     CHECK(error("{maxpool = 2, repeat = 0}").what == "no error");
     CHECK(error("{mbconv = 8, kernel = 3, expand = 1, repeat = 3}").what == "no error");
 }

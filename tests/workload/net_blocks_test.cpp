@@ -108,7 +108,7 @@ TEST_CASE("grouped repetitions are one group that runs again, and take the memor
 
 TEST_CASE("blocks use words, values of their file and blocks of other files beside it") {
     const test::TemporaryFile file(
-        "net.toml", head +
+        "net.toml", net_head +
                         "values.width = 24\nlayers = [{unit = 8, act = \"gelu\"}, {shared_unit = \"width\"}]\n"
                         "[blocks.unit]\narguments = [\"act = relu\"]\nlayers = [{conv = \"width\", activation = \"act\"}]\n");
     const auto folder = file.path().parent_path() / "blocks";
