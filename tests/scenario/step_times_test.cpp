@@ -48,7 +48,7 @@ std::vector<StepMix> steps_of_simulators(int count) {
 
 }  // namespace
 
-TEST_CASE("step times: 0.2 % in the mean, and 1 % in 95 of 100 steps, from times without the table") {
+TEST_CASE("step times: 0.2 % in the mean, 1 % for decodes or prompts alone and 3 % for both, from times without the table") {
     const std::pair<const char*, NamedSettings> runs[] = {{"a100-sxm4-80gb", {}},
                                                           {"a100-sxm4-80gb", {{"software", "vllm"}}},
                                                           {"rtx-4090", {{"execution", "eager"}, {"precision", "fp16"}}},
@@ -56,15 +56,19 @@ TEST_CASE("step times: 0.2 % in the mean, and 1 % in 95 of 100 steps, from times
     for (const auto& [gpu, settings] : runs) {
         for (const char* model : {"llama-3.1-8b", "gpt-oss-20b"}) {
             const StepTimes times = times_of(gpu, model, settings);
-            std::vector<double> errors;
-            for (const StepMix& mix : steps_of_simulators(300)) errors.push_back(std::abs(times.time(mix) / times.exact(mix) - 1));
-            std::sort(errors.begin(), errors.end());
-            double sum = 0;
-            for (const double error : errors) sum += error;
+            double sum = 0, alone = 0, both = 0;
+            const std::vector<StepMix> steps = steps_of_simulators(300);
+            for (const StepMix& mix : steps) {
+                const double error = std::abs(times.time(mix) / times.exact(mix) - 1);
+                double& worst = mix.decodes > 0 && mix.prompts > 0 ? both : alone;
+                worst = std::max(worst, error);
+                sum += error;
+            }
             CAPTURE(gpu);
             CAPTURE(model);
-            CHECK(sum / static_cast<double>(errors.size()) < 0.002);
-            CHECK(errors[errors.size() * 95 / 100] < 0.01);
+            CHECK(sum / static_cast<double>(steps.size()) < 0.002);
+            CHECK(alone < 0.01);
+            CHECK(both < 0.03);
         }
     }
 }
