@@ -11,7 +11,7 @@ class StepModel:
     """A model on a GPU under an engine, which prices steps in about a microsecond.
 
     A step computes tokens of prompts and one token of each decoding sequence. Times are interpolated in a table. They differ from
-    `exact_step_us` by at most 0.2 % in the mean, by at most 1 % where a step has decodes or prompts alone, and by at most 3 % where it
+    `exact_step_us` by at most 0.2 % in the mean, by at most 1.5 % where a step has decodes or prompts alone, and by at most 4 % where it
     has both. A step at new sizes first computes points of the table, in up to some milliseconds; `prepare` computes them ahead. Any
     number of threads may share one.
 

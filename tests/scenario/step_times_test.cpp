@@ -48,7 +48,7 @@ std::vector<StepMix> steps_of_simulators(int count) {
 
 }  // namespace
 
-TEST_CASE("step times: 0.2 % in the mean, 1 % for decodes or prompts alone and 3 % for both, from times without the table") {
+TEST_CASE("step times: 0.2 % in the mean, 1.5 % for decodes or prompts alone and 4 % for both, from times without the table") {
     const std::pair<const char*, NamedSettings> runs[] = {{"a100-sxm4-80gb", {}},
                                                           {"a100-sxm4-80gb", {{"software", "vllm"}}},
                                                           {"rtx-4090", {{"execution", "eager"}, {"precision", "fp16"}}},
@@ -67,8 +67,8 @@ TEST_CASE("step times: 0.2 % in the mean, 1 % for decodes or prompts alone and 3
             CAPTURE(gpu);
             CAPTURE(model);
             CHECK(sum / static_cast<double>(steps.size()) < 0.002);
-            CHECK(alone < 0.01);
-            CHECK(both < 0.03);
+            CHECK(alone < 0.015);
+            CHECK(both < 0.04);
         }
     }
 }
