@@ -19,7 +19,7 @@ void collect(const json& value, std::set<std::string>& keys) {
         if (value.is_object() && !key.starts_with("fits_")) keys.insert(key);
         if ((key == "prices" || key == "assumed" || key == "capacity_gb") && inner.is_object()) {
             for (const auto& [gpu, of_gpu] : inner.items()) collect(of_gpu, keys);
-        } else if (key != "explained") {
+        } else if (key != "explained" && key != "dimensions") {
             collect(inner, keys);
         }
     }
