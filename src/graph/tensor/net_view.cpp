@@ -31,8 +31,8 @@ bool costs_nothing(const NetView& view, int i) {
     if (is_embedding(view, i)) return false;
     if (result.constancy != Constancy::data) return true;
     if (node.kind == "Shape" || node.kind == "Size") return true;
+    if (is_view(node.kind)) return true;  // also of what is not known: that is listed by itself
     if (!result.known) return false;
-    if (is_view(node.kind)) return true;
     if (node.kind == "Cast" || node.kind == "CastLike")
         return is_floating(result.type) || result.type == ElementType::other || !is_floating(view.tensor(view.input(i, 0)).type);
     // One row of several.
