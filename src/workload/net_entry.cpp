@@ -68,8 +68,10 @@ Maps named(const LayerEntry& entry, std::string_view key, const std::string& nam
     if (const Maps* all = maps(name)) return *all;
     const auto dot = name.rfind('.');
     if (const Maps* all = dot == std::string::npos ? nullptr : maps(std::string_view(name).substr(0, dot))) {
+        const std::string part = name.substr(dot + 1);
+        if (part == "last") return {all->back()};
         for (std::size_t i = 0; i < all->size(); ++i) {
-            if (name.substr(dot + 1) == std::to_string(i)) return {(*all)[i]};
+            if (part == std::to_string(i)) return {(*all)[i]};
         }
     }
     std::vector<std::string> known{"previous", "in"};

@@ -40,7 +40,7 @@ struct ListOutputs {
 /// What `from` means, item by item; by default the entry before.
 std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs);
 
-/// The maps that `name` stands for: "in", "previous", a layer before `entry`, or one of several maps of these: "in.1".
+/// The maps that `name` stands for: "in", "previous", a layer before `entry`, or one of several maps of these: "in.1", "in.last".
 Maps named(const LayerEntry& entry, std::string_view key, const std::string& name, const ListOutputs& outputs);
 
 /// The value of `name`, a text that no other entry of the list has.

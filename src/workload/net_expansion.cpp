@@ -39,6 +39,8 @@ private:
             if (table == nullptr)
                 throw scope.error(scope.layer(index), item, "wrong type in the list", {}, "layers such as {conv = 64, kernel = 3}");
             const LayerEntry entry{*table, scope, index};
+            if (++entries_ > most_entries)
+                throw entry.error("", "the net is too large", {}, fmt::format("at most {} entries", most_entries));
             std::vector<Maps> from = sources(entry, outputs);
             outputs.entries.push_back(is_present(entry) ? output(entry, siblings, from) : from.front());
             if (const toml::node* name = table->get("name"))
@@ -54,7 +56,6 @@ private:
     }
 
     Maps output(const LayerEntry& entry, const FileBlocks* siblings, const std::vector<Maps>& items) {
-        if (++entries_ > most_entries) throw entry.error("", "the net is too large", {}, fmt::format("at most {} entries", most_entries));
         Maps from;
         for (const Maps& item : items) from.insert(from.end(), item.begin(), item.end());
         const BlockSpec* primitive = primitive_of(entry.table);
@@ -127,10 +128,10 @@ private:
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
             Maps made = expand(*block.layers, arguments(entry, block, from.front(), i > 0), block.file, from, block.outputs);
-            if (made.size() == from.size() || i + 1 == repeats) {
+            if (made.size() > 1 || i + 1 == repeats) {
                 from = std::move(made);
             } else {
-                std::copy_n(made.begin(), std::min(made.size(), from.size()), from.begin());
+                from.front() = made.front();
             }
             if (net_.grouped_repeats && i > 0 && from.size() == 1 && runs_again(before, start, from.front())) {
                 run_again(start, repeats - i + 1);
