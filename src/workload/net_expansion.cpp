@@ -17,7 +17,7 @@ namespace {
 using Number = std::int64_t;
 
 /// Nesting of blocks, primitives of a net, and entries that are looked at for them.
-constexpr std::size_t deepest = 16, most_layers = 1 << 16, most_entries = 1 << 18;
+constexpr std::size_t deepest = 16, most_layers = 1 << 16, most_entries = 1 << 17;
 
 class Expansion {
 public:
