@@ -205,3 +205,14 @@ TEST_CASE("every block of a shipped file is called, or is the net of a variant")
         }
     }
 }
+
+TEST_CASE("every shared block is called by two shipped files or more") {
+    for (const auto& entry : std::filesystem::directory_iterator(test::models_dir() / "blocks")) {
+        const std::string call = "{" + entry.path().stem().string() + " = ";
+        int users = 0;
+        for (const auto& model : std::filesystem::directory_iterator(test::models_dir()))
+            users += model.path().extension() == ".toml" && test::text_of(model.path()).find(call) != std::string::npos ? 1 : 0;
+        CAPTURE(call);
+        CHECK(users >= 2);
+    }
+}
