@@ -88,11 +88,11 @@ nlohmann::json read_list(GgufStream& in, int depth = 0) {
     const GgufType type = read_type(in);
     constexpr std::uint64_t least_list = 12, least_text = 8;
     if (type == GgufType::list) {
-        for (std::uint64_t i = in.length(least_list, in.left(), "lists"); i > 0; --i) static_cast<void>(read_list(in, depth + 1));
+        for (std::uint64_t i = in.length(least_list, in.left(), "lists"); i > 0; i--) static_cast<void>(read_list(in, depth + 1));
         return nullptr;
     }
     if (type == GgufType::text) {
-        for (std::uint64_t i = in.length(least_text, in.left(), "texts"); i > 0; --i) in.skip(in.length(1, in.left(), "characters"));
+        for (std::uint64_t i = in.length(least_text, in.left(), "texts"); i > 0; i--) in.skip(in.length(1, in.left(), "characters"));
         return nullptr;
     }
     const std::uint64_t count = in.length(size_of(type), in.left(), "elements");
