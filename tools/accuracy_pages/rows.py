@@ -87,7 +87,8 @@ class Program:
         for file in sorted((self.root / "models").glob("*.toml")):
             document = tomllib.loads(file.read_text())
             for variant in document.get("variant", [document]):
-                for name in [variant.get("id", file.stem), *variant.get("aliases", [])]:
+                model = variant.get("id", file.stem)
+                for name in [model, model.replace("-", "_"), *variant.get("aliases", [])]:
                     files[name.lower()] = file.stem
         for name in list(files):
             files.setdefault(name.split("/")[-1], files[name])
