@@ -16,8 +16,8 @@ namespace {
 
 using Number = std::int64_t;
 
-/// Nesting of blocks, primitives of a net, and entries that are looked at for them.
-constexpr std::size_t deepest = 16, most_layers = 1 << 16, most_entries = 1 << 17;
+/// Nesting of blocks, maps that one entry reads, primitives of a net, and entries that are looked at for them.
+constexpr std::size_t deepest = 16, most_maps = 1024, most_layers = 1 << 16, most_entries = 1 << 17;
 
 class Expansion {
 public:
@@ -57,7 +57,11 @@ private:
 
     Maps output(const LayerEntry& entry, const FileBlocks* siblings, const std::vector<Maps>& items) {
         Maps from;
-        for (const Maps& item : items) from.insert(from.end(), item.begin(), item.end());
+        for (const Maps& item : items) {
+            from.insert(from.end(), item.begin(), item.end());
+            if (from.size() > most_maps)
+                throw entry.error("from", "the layer reads too many maps", {}, fmt::format("at most {}", most_maps));
+        }
         const BlockSpec* primitive = primitive_of(entry.table);
         if (primitive != nullptr) return {add(entry, from)};
         for (const auto& [key, node] : entry.table) {

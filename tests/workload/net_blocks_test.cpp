@@ -184,6 +184,8 @@ TEST_CASE("wrong calls, definitions and names of blocks are errors") {
 
 TEST_CASE("blocks of themselves and nets without end are refused at once") {
     CHECK(net_error(net_text("{unit = 8}", "[blocks.unit]\nlayers = [{unit = true}]\n")).what == "blocks are nested too deeply");
+    CHECK(net_error(net_text("{unit = 8}", "[blocks.unit]\nlayers = [{unit = true, from = [\"in\", \"in\", \"in\", \"in\"]}]\n")).what ==
+          "the layer reads too many maps");
     std::string blocks = "[blocks.b0]\nlayers = [{conv = 8}]\n";
     for (int i = 1; i < 8; ++i)
         blocks += "[blocks.b" + std::to_string(i) + "]\nlayers = [{b" + std::to_string(i - 1) + " = true, repeat = 1000}]\n";
