@@ -24,6 +24,8 @@ struct LaunchTemplate {
 
     /// Whether the server runs data-parallel copies itself.
     [[nodiscard]] bool runs_copies() const;
+    /// Whether it reserves the context of every sequence when it starts.
+    [[nodiscard]] bool reserves_contexts() const;
 };
 
 /// A deployment that serves a language model, and the load that it was predicted for.

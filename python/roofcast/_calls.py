@@ -47,13 +47,13 @@ def model_of(value: ModelLike) -> Model:
 
 
 def forget() -> None:
-    """Names may stand for other fits now."""
+    """A new fit was written: GPUs are loaded again."""
     _named_gpu.cache_clear()
     _data.forget()
 
 
 def listed(value: Any) -> list:
-    return list(value) if isinstance(value, (list, tuple, set, frozenset, range)) or hasattr(value, "tolist") else [value]
+    return list(value) if isinstance(value, (list, tuple, set, frozenset, range)) or (hasattr(value, "tolist") and getattr(value, "ndim", 1) > 0) else [value]
 
 
 def text_of(value: Any) -> str:

@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import tempfile
 import tomllib
 import warnings
@@ -21,7 +22,7 @@ from ._records import Record, wrapped
 def _file_of(text: str, name: str) -> Iterator[str]:
     """A file with this text for as long as it is needed. Errors name it by its name alone."""
     with tempfile.TemporaryDirectory(prefix="roofcast-") as folder:
-        path = pathlib.Path(folder) / name
+        path = pathlib.Path(folder) / re.sub(r"[^A-Za-z0-9._-]", "-", name)
         path.write_text(text, encoding="utf-8")
         try:
             yield str(path)

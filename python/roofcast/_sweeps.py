@@ -28,7 +28,7 @@ class Texts:
         return len(self.codes)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
+        if isinstance(index, slice) or getattr(index, "ndim", 0) > 0:
             return Texts(self.codes[index], self.categories)
         code = self.codes[index]
         return None if code < 0 else self.categories[code]
@@ -77,11 +77,17 @@ class Sweep:
         try:
             return self.columns[key]
         except KeyError:
-            hint = _roofcast.did_you_mean(key, list(self.columns))
+            hint = _roofcast.did_you_mean(key, list(self.columns)) if isinstance(key, str) else "columns have names; row(i) is a point"
             raise KeyError(f"no column {key}" + (f"; {hint}" if hint else "")) from None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.columns
 
     def keys(self):
         """Names of the columns."""

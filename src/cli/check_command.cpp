@@ -6,13 +6,22 @@
 
 namespace roofcast::cli {
 
-std::string check_command(const NamedRecommendation& n) {
+namespace {
+
+/// As a shell takes it: in quotes where it has a space.
+std::string in_quotes(const std::string& word) {
+    return word.find(' ') == std::string::npos ? word : '"' + word + '"';
+}
+
+}  // namespace
+
+std::string check_command(const NamedRecommendation& n, const std::string& model) {
     const auto& best = n.answer.cheapest(n.request.confidence);
     if (!best || !is_simulated(n)) return {};
     const Deployment& d = *best;
     const Run& run = n.request.run;
     std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
-                                   n.model_id, name(d.precision));
+                                   in_quotes(model), name(d.precision));
     const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
         if (value != usual) text += fmt::format(" {} {}", option, value);
     };
@@ -28,8 +37,7 @@ std::string check_command(const NamedRecommendation& n) {
     add("--max-seqs", d.batch, run.software.empty() ? SchedulerOptions{}.max_sequences : 0);  // engines have limits of their own
     if (run.cache_precision() != activation_precision(d.precision)) text += fmt::format(" --kv {}", name(run.cache_precision()));
     if (run.execution != Execution::cuda_graph) text += fmt::format(" --execution {}", name(run.execution));
-    const char* quote = run.software.find(' ') == std::string::npos ? "" : "\"";
-    if (!run.software.empty()) text += fmt::format(" --software {0}{1}{0}", quote, run.software);
+    if (!run.software.empty()) text += " --software " + in_quotes(run.software);
     if (run.pcie) text += fmt::format(" --pcie {}", name(*run.pcie));
     return text;
 }

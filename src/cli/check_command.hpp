@@ -8,7 +8,7 @@
 namespace roofcast::cli {
 
 /// The command line that simulates the deployment that ranks first; empty where none does, or nothing was simulated. The run of the
-/// request is completed in sizes.
-std::string check_command(const NamedRecommendation& named);
+/// request is completed in sizes; `model` is as the user named it.
+std::string check_command(const NamedRecommendation& named, const std::string& model);
 
 }  // namespace roofcast::cli

@@ -137,8 +137,8 @@ constexpr CommandDoc documented[] = {
     {"model",
      look_up,
      "List, show and check models",
-     "A model is an id or alias from `roofcast model list`, a Hugging Face hub id, your own TOML file, a Hugging Face config.json or an "
-     "ONNX file.",
+     "A model is an id or alias from `roofcast model list`, a Hugging Face hub id, or a file: TOML, Hugging Face config.json, ONNX, GGUF "
+     "or safetensors.",
      {{{"roofcast model list --search llama", "all Llama models"}, {"roofcast model show resnet50", "everything about one model"}}}},
     {"model list",
      "",

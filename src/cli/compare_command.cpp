@@ -120,7 +120,8 @@ void add_compare_command(CLI::App& app) {
     command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files, two or more. The first is 1x")
         ->delimiter(',')
         ->required();
-    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file, config.json or ONNX file")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors")
+        ->required();
     command->add_option("--policy", options->policy, "Comparisons to make: baseline, optimized, both (of these), cost or all")
         ->capture_default_str();
     command->add_option("--objective", options->objective, "What to optimize for: throughput, latency, cost or energy")

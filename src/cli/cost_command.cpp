@@ -124,7 +124,9 @@ void add_cost_command(CLI::App& app) {
     auto options = std::make_shared<CostOptions>();
     CLI::App* command = app.add_subcommand("cost");
     command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several are allowed")->delimiter(',')->required();
-    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file, config.json or ONNX file. Several are allowed")
+    command
+        ->add_option("-m,--model", options->models,
+                     "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors. Several are allowed")
         ->required();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);

@@ -1,18 +1,24 @@
 #include "cli/emit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/output.hpp"
+#include "io/identifier.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/prediction.hpp"
 #include "roofcast/software.hpp"
 
 namespace roofcast::cli {
 
 namespace {
 
-/// How engines name the model: its file's folder, its hub id, else its id.
+/// How engines name the model: its GGUF file, the folder of its file, its hub id, else its id.
 std::string engine_model(const Workload& workload) {
     const std::filesystem::path file = workload.file;
+    if (lower_case(file.extension().string()) == ".gguf") return file.string();
+    if (file.extension() == ".safetensors") return file.parent_path().empty() ? "." : file.parent_path().string();
     if (file.filename() == "config.json") return file.parent_path().empty() ? "." : file.parent_path().string();
     std::string stem = file.stem().string();
     if (const auto bar = stem.find("__"); bar != std::string::npos && file.extension() == ".json") return stem.replace(bar, 2, "/");
@@ -28,15 +34,19 @@ bool generates_text(const Workload& workload) {
 }  // namespace
 
 void add_emit_option(CLI::App& command, std::string& engine) {
-    command.add_option("--emit", engine,
-                       "Print a script that launches the deployment in this engine (vllm, sglang, trtllm, llama.cpp) and benchmarks it");
+    command.add_option(
+        "--emit", engine,
+        "Print a script that launches the deployment in this engine of software/launch.toml (vllm, sglang, …) and benchmarks it");
 }
 
-void emit(const std::string& engine, const Workload& workload, LaunchRequest request, const SoftwareStacks& software,
+void emit(const std::string& engine, const Workload& workload, const GpuProfile& gpu, LaunchRequest request, const SoftwareStacks& software,
           const CommonOptions& options) {
     if (format_of(options) != Format::table)
         throw Error(
             {.what = "--emit prints a shell script", .key = "--format", .found = options.format, .suggestion = "leave one of them out"});
+    if (!options.plot.empty())
+        throw Error(
+            {.what = "--emit prints a shell script", .key = "--plot", .found = options.plot, .suggestion = "leave one of them out"});
     if (!generates_text(workload))
         throw Error({.what = "these engines serve models that generate text",
                      .key = "--emit",
@@ -45,6 +55,14 @@ void emit(const std::string& engine, const Workload& workload, LaunchRequest req
     const std::vector<LaunchTemplate> templates = load_launch_templates(options.software());
     const LaunchTemplate& of = find_launch_template(templates, engine);
     request.model = engine_model(workload);
+    if (of.reserves_contexts() && gpu.usable_memory()) {
+        const std::int64_t most = memory_advice(workload, request.run, software, *gpu.usable_memory(), false).largest_batch;
+        request.run.batch = std::min(request.run.batch, std::max<std::int64_t>(1, most));
+    }
+    const std::string& predicted = request.run.software;
+    if (!predicted.starts_with(of.software))
+        request.remarks.push_back(fmt::format("These times are those of {}: --software {} predicts this engine.",
+                                              predicted.empty() ? "no engine in particular" : predicted, of.software));
     request.scheduler = software.find(Execution::cuda_graph, of.software).scheduler;
     const std::string script = launch_script(of, request);
     if (options.output.empty()) return print(script);

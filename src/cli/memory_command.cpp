@@ -147,7 +147,9 @@ void run(const MemoryOptions& options) {
 void add_memory_command(CLI::App& app) {
     auto options = std::make_shared<MemoryOptions>();
     CLI::App* command = app.add_subcommand("memory");
-    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file, config.json or ONNX file. Several are allowed")
+    command
+        ->add_option("-m,--model", options->models,
+                     "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors. Several are allowed")
         ->required();
     command->add_option("-g,--gpu", options->gpus, "GPU that must hold the model. Several are allowed")->delimiter(',');
     add_engine_memory_options(*command, options->engine);

@@ -35,7 +35,10 @@ void add_list(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("show");
     add_common_options(*command, options->common);
-    command->add_option("model", options->id, "Model id, alias, hub id, file.toml, file.toml#id, config.json or file.onnx")->required();
+    command
+        ->add_option("model", options->id,
+                     "Model id, alias, hub id, file.toml, file.toml#id, or a file: config.json, ONNX, GGUF, safetensors")
+        ->required();
     command->add_option("--dim", options->dimensions, "Size of a symbolic dimension of an ONNX net: NAME=N (repeatable)")
         ->allow_extra_args(false);
     command->add_option("--image-size", options->image_size, "Height and width of each image in pixels (default: the model's)")
@@ -64,7 +67,7 @@ void add_show(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
 void add_check(CLI::App& model, const std::shared_ptr<ModelOptions>& options) {
     CLI::App* command = model.add_subcommand("check");
     add_common_options(*command, options->common);
-    command->add_option("files", options->files, "TOML files, Hugging Face config.json files or ONNX files")->required();
+    command->add_option("files", options->files, "Files: TOML, Hugging Face config.json, ONNX, GGUF, safetensors")->required();
     command->callback([options] {
         std::vector<Workload> workloads;
         for (const std::string& file : options->files) {

@@ -45,6 +45,8 @@ void run(const PredictOptions& options) {
         throw Error({.what = "--explain adds tables, and CSV holds one",
                      .key = "--explain",
                      .suggestion = "use --format json or table, or leave out --explain"});
+    if (!options.emit.empty() && options.explain)
+        throw Error({.what = "--emit prints a shell script", .key = "--explain", .suggestion = "leave one of them out"});
     if (!options.emit.empty() && (options.gpus.size() > 1 || options.models.size() > 1))
         throw Error({.what = "a launch script is for one model on one kind of GPU", .key = "--emit", .suggestion = "name one of each"});
     const auto gpus_folder = options.common.gpus(), models_folder = options.common.models();
@@ -69,7 +71,7 @@ void run(const PredictOptions& options) {
         require_apart("--trace", options.trace, {options.common.output, options.common.plot});
     }
     if (!options.emit.empty() && predictions.front().prediction.runs())
-        emit(options.emit, workloads.front(), launch_request(predictions.front()), software, options.common);
+        emit(options.emit, workloads.front(), gpus.front().profile, launch_request(predictions.front()), software, options.common);
     else
         write(prediction_report(predictions, options.explain), options.common);
     if (!options.trace.empty()) write_file(options.trace, timeline_trace(predictions));
@@ -84,7 +86,9 @@ void add_predict_command(CLI::App& app) {
     auto options = std::make_shared<PredictOptions>();
     CLI::App* command = app.add_subcommand("predict");
     command->add_option("-g,--gpu", options->gpus, "GPU id, alias or profile file. Several give a table")->delimiter(',')->required();
-    command->add_option("-m,--model", options->models, "Model id, alias, hub id, TOML file, config.json or ONNX file. Several give a table")
+    command
+        ->add_option("-m,--model", options->models,
+                     "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors. Several give a table")
         ->required();
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);

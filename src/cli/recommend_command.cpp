@@ -165,10 +165,10 @@ void run(const RecommendOptions& o) {
         named.request.progress = {};
     }
     named.request.run = completed_sizes(named.request.run, workload);
-    named.check = check_command(named);
+    named.check = check_command(named, o.model);
     const auto& best = named.answer.cheapest(named.request.confidence);
     if (!o.emit.empty() && best)
-        emit(o.emit, workload, launch_request(named, *best), software, o.common);
+        emit(o.emit, workload, named.contestants[best->gpu].gpu->profile, launch_request(named, *best), software, o.common);
     else
         write(recommendation_report(named), o.common);
     notes.print(o.common);
@@ -180,7 +180,8 @@ void run(const RecommendOptions& o) {
 void add_recommend_command(CLI::App& app) {
     auto options = std::make_shared<RecommendOptions>();
     CLI::App* command = app.add_subcommand("recommend");
-    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file, config.json or ONNX file")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors")
+        ->required();
     command->add_option("--slo", options->slo, "Latency limits: ttft=200ms,tpot=30ms,latency=5s, or some of them")->required();
     command->add_option("--rate", options->rate,
                         "Arrival rate for all copies together: 5/s, 300/min or 1000/h (default: each copy at full load)");

@@ -108,7 +108,8 @@ void add_serve_sim_command(CLI::App& app) {
     auto options = std::make_shared<ServeSimOptions>();
     CLI::App* command = app.add_subcommand("serve-sim");
     command->add_option("-g,--gpu", options->gpu, "GPU id, alias or profile file")->required();
-    command->add_option("-m,--model", options->model, "Model id, alias, hub id, TOML file, config.json or ONNX file")->required();
+    command->add_option("-m,--model", options->model, "Model id, alias, hub id, or a file: TOML, config.json, ONNX, GGUF, safetensors")
+        ->required();
     add_serving_options(*command, options->serving);
     add_run_options(*command, options->run);
     add_pcie_option(*command, options->run);

@@ -141,7 +141,8 @@ void add_sweep_command(CLI::App& app) {
     auto options = std::make_shared<SweepOptions>();
     CLI::App* command = app.add_subcommand("sweep");
     command->add_option("-g,--gpu", options->gpus, "GPU ids, aliases or profile files")->required();
-    command->add_option("-m,--model", options->models, "Model ids, aliases, hub ids, TOML, config.json or ONNX files")->required();
+    command->add_option("-m,--model", options->models, "Model ids, aliases, hub ids, or files: TOML, config.json, ONNX, GGUF, safetensors")
+        ->required();
     add_sweep_options(*command, options->axes);
     command->add_option("--shard", options->shard, "Predict only part I of N of the grid, for job arrays")->capture_default_str();
     command->add_option("--threads", options->threads, "Threads that predict (default: one for each core)")->check(CLI::Range(1, 1024));

@@ -49,7 +49,7 @@ void add_shared_expert(LayerBuilder& b, const DecoderPass& pass, const MoeShape&
     add_activation(b, rows, m, width);
     b.of_role(TensorRole::shared_down);
     b.linear("shared_down", rows, m.hidden, width);
-    if (b.numerics().by_tensor) b.of_role(TensorRole::router);  // which files keep the shared expert's gate like
+    if (b.numerics().by_tensor) b.of_role(TensorRole::router);  // files store this gate in the router's format
     if (moe.shared_gate) {
         b.linear("shared_gate", rows, 1, m.hidden);
         b.elementwise("sigmoid_mul", rows * m.hidden, 1, 1, Fusion::chain, 2);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "report/charts/charts.hpp"
+#include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
 #include "report/recommendation_tables.hpp"
 
@@ -32,7 +33,13 @@ std::string limits_text(const NamedRecommendation& n) {
 std::string cheapest_text(const NamedRecommendation& n, Confidence c) {
     const std::optional<Deployment>& d = n.answer.cheapest(c);
     if (!d) return "none";
-    const std::string rent = d->cost ? fmt::format(", {} USD/h", significant(d->cost->rate.in(usd_per_hour))) : "";
+    std::string rent = d->cost ? fmt::format(", {} USD/h", significant(d->cost->rate.in(usd_per_hour))) : "";
+    if (d->cost && !n.request.rate) {  // ranked by what an item costs
+        const bool text = n.answer.output_tokens > 0;
+        const double items = text ? million / static_cast<double>(n.answer.output_tokens) : thousand;
+        rent +=
+            fmt::format(", {} USD for {}", significant(items * d->cost->per_item.in(usd)), text ? "a million output tokens" : "1000 items");
+    }
     const std::string copies = d->parallel.gpus() > 1 ? fmt::format(" ({})", copies_text(*d)) : "";
     return fmt::format("{} {}{}{}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id, copies, rent);
 }

@@ -147,7 +147,7 @@ Precision required_precision(const std::string& text, const std::string& field) 
                  .key = field,
                  .found = text,
                  .expected = fmt::format("{}", fmt::join(precision_names(), ", ")),
-                 .suggestion = did_you_mean(text, precision_names())});
+                 .suggestion = parse_weight_format(text) ? "`weights` takes storage formats" : did_you_mean(text, precision_names())});
 }
 
 std::string format_note(const Run& request) {

@@ -65,6 +65,8 @@ void StepTimes::check(const StepMix& mix) const {
                          .suggestion = "make the model with a larger max_context"});
     }
     if (mix.decodes + mix.prompt_tokens < 1) throw Error({.what = "a step computes at least one token", .key = "decode_sequences"});
+    if (mix.prompt_tokens == 0 && mix.prompts > 0)
+        throw Error({.what = "each prompt has at least one token", .key = "prefill_tokens", .found = "0"});
     if (mix.prompt_tokens > 0 && (mix.prompts < 1 || mix.prompts > mix.prompt_tokens))
         throw Error({.what = "each prompt has at least one token", .key = "prefill_sequences", .found = std::to_string(mix.prompts)});
 }

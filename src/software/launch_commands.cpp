@@ -95,14 +95,24 @@ std::string torch_name(Precision p) {
     }
 }
 
+/// One word of a shell, in quotes where it is more than letters and the signs of paths.
+std::string in_shell(const std::string& word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
 /// The value of a placeholder; nullopt: the default does.
 std::optional<std::string> value_of(std::string_view name, const LaunchTemplate& of, const LaunchRequest& request) {
     const Run& run = request.run;
     const Parallelism& p = run.parallel;
     const std::string weights = roofcast::name(run.weight_format());
     const std::int64_t context = run.prompt_tokens + run.generate_tokens;
-    if (name == "model") return request.model;
-    if (name == "model_file") return fmt::format("{}-{}.gguf", request.model.substr(request.model.find('/') + 1), weights);
+    if (name == "model") return in_shell(request.model);
+    if (name == "model_file" && request.model.ends_with(".gguf")) return in_shell(request.model);
+    if (name == "model_file") return in_shell(fmt::format("{}-{}.gguf", request.model.substr(request.model.find('/') + 1), weights));
     if (name == "tensor_parallel") return above_one(p.tensor);
     if (name == "pipeline_parallel") return above_one(p.pipeline);
     if (name == "data_parallel") return above_one(p.data);
@@ -127,6 +137,10 @@ std::optional<std::string> value_of(std::string_view name, const LaunchTemplate&
     return request.rate ? std::nullopt : std::optional(std::to_string(of.runs_copies() ? run.batch * p.data : run.batch));
 }
 
+bool mentions(const std::vector<std::string>& parts, std::string_view placeholder) {
+    return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) { return part.find(placeholder) != std::string::npos; });
+}
+
 /// The command of `parts`, a line each that fits a few flags.
 std::string command_of(const std::vector<std::string>& parts, const LaunchTemplate& of, const LaunchRequest& request) {
     std::string text;
@@ -138,14 +152,15 @@ std::string command_of(const std::vector<std::string>& parts, const LaunchTempla
 }
 
 /// Lines of a comment of at most 80 columns.
-std::string comment(std::string_view text) {
+std::string comment(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
     constexpr std::size_t width = 78;
     std::string lines;
     while (text.size() > width) {
         const auto space = text.rfind(' ', width);
-        if (space == std::string_view::npos) break;
+        if (space == std::string::npos) break;
         lines += fmt::format("# {}\n", text.substr(0, space));
-        text.remove_prefix(space + 1);
+        text.erase(0, space + 1);
     }
     return lines + fmt::format("# {}\n", text);
 }
@@ -155,8 +170,9 @@ std::vector<std::string> open_points(const LaunchTemplate& of, const LaunchReque
     const Run& run = request.run;
     std::vector<std::string> lines;
     const std::string weights = name(run.weight_format());
-    const bool narrow = run.weight_format().bits < 16, file = of.serve.front().find("{model_file}") != std::string::npos;
-    if (file) lines.push_back(fmt::format("Convert the checkpoint to GGUF, or download it, with weights in {}.", weights));
+    const bool narrow = run.weight_format().bits < 16, file = mentions(of.serve, "{model_file}");
+    if (file && !request.model.ends_with(".gguf"))
+        lines.push_back(fmt::format("Convert the checkpoint to GGUF, or download it, with weights in {}.", weights));
     if (narrow && !file && !word_of(of.weights, weights))
         lines.push_back(fmt::format("There is no flag for weights in {}: give a checkpoint that has them.", weights));
     if (run.parallel.data > 1 && !of.runs_copies())
@@ -171,8 +187,11 @@ std::vector<std::string> open_points(const LaunchTemplate& of, const LaunchReque
 }  // namespace
 
 bool LaunchTemplate::runs_copies() const {
-    return std::any_of(serve.begin(), serve.end(),
-                       [](const std::string& part) { return part.find("{data_parallel}") != std::string::npos; });
+    return mentions(serve, "{data_parallel}");
+}
+
+bool LaunchTemplate::reserves_contexts() const {
+    return mentions(serve, "{total_context}");
 }
 
 std::vector<LaunchTemplate> load_launch_templates(const std::filesystem::path& software_folder) {

@@ -207,9 +207,11 @@ GgufFile read_gguf(const std::filesystem::path& file) {
     constexpr std::int64_t most_parts = 65'535;
     const std::int64_t parts = split_value(first, "split.count"), number = split_value(first, "split.no");
     if (parts <= 1) return first;
-    const std::string name = file.filename().string(), ending = part_ending(number + 1, parts);
-    if (parts > most_parts || number < 0 || !name.ends_with(ending))
-        throw Error({.what = fmt::format("this is part {} of {}, and its name does not say so", number + 1, parts),
+    const std::string name = file.filename().string();
+    const bool plausible = parts <= most_parts && number >= 0 && number < parts;
+    const std::string ending = plausible ? part_ending(number + 1, parts) : std::string();
+    if (!plausible || !name.ends_with(ending))
+        throw Error({.what = fmt::format("split.no {} and split.count {} do not fit the file's name", number, parts),
                      .file = file.string(),
                      .key = "split.count",
                      .found = {},

@@ -51,6 +51,7 @@ private:
         const LayerEntry last{*list.back().as_table(), scope, list.size() - 1};
         for (const std::string& name : names) {
             for (const Number map : named(last, "", name, outputs)) maps.push_back(map);
+            if (maps.size() > most_maps) throw last.error("", "a block gives too many maps", {}, fmt::format("at most {}", most_maps));
         }
         return maps;
     }

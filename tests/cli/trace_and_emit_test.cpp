@@ -76,6 +76,23 @@ TEST_CASE("recommend emits the deployment that ranks first") {
     CHECK(contains(text, "--tp-size") == (tensor > 1));
 }
 
+TEST_CASE("a launch script of a GGUF file names the file") {
+    const std::string file = ROOFCAST_SOURCE_DIR "/docs/examples/Llama-3.1-8B-Q4_K_M.gguf";
+    const std::string text = printed("predict --gpu rtx-a5000 --software llama.cpp --batch 8 --emit llama.cpp --model " + file);
+    CHECK(contains(text, "--model " + file));
+    CHECK(contains(text, "--parallel 8"));
+    CHECK_FALSE(contains(text, "Convert the checkpoint"));
+}
+
+TEST_CASE("a launch script of an engine that reserves contexts has no more sequences than fit") {
+    const std::string file = ROOFCAST_SOURCE_DIR "/docs/examples/Llama-3.1-8B-Q4_K_M.gguf";
+    const std::string text =
+        printed("recommend --gpu rtx-a5000 --rate 1/s --slo tpot=50ms --software llama.cpp --max-gpus 1 --emit llama.cpp --model " + file);
+    // 24 GiB less 4.9 GB of weights hold fewer than 256 caches of 640 tokens and 131 kB each, 21.5 GB.
+    CHECK(contains(text, "--parallel "));
+    CHECK_FALSE(contains(text, "--parallel 256"));
+}
+
 TEST_CASE("--emit is refused where there is nothing to launch") {
     CHECK(contains(refused("predict --gpu t4 --model resnet50 --emit vllm"), "generate text"));
     CHECK(contains(refused("predict " + two_gpus + "--emit vlm"), "did you mean vllm?"));

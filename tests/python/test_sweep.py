@@ -116,6 +116,15 @@ class Sweep(Test):
         # The grid would take more than half a minute.
         self.assertLess(time.monotonic() - start, 10)
 
+    def test_it_is_a_mapping_of_columns(self):
+        self.assertEqual(list(self.sweep), list(self.sweep.keys()))
+        self.assertIn("latency_ms", self.sweep)
+        self.assertNotIn("latency", self.sweep)
+        with self.assertRaises(KeyError):
+            self.sweep[0]
+        slow = self.sweep["latency_ms"] > 1
+        self.assertEqual(len(self.sweep["gpu"][slow]), int(slow.sum()))
+
     def test_text_for_people(self):
         self.assertIn(f"Sweep of {len(self.sweep)} points", repr(self.sweep))
         self.assertIn("in every row: kv_block 16", repr(self.sweep))

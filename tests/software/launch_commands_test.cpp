@@ -76,6 +76,17 @@ TEST_CASE("formats that an engine has no flag for come from the checkpoint, and 
     CHECK(has(script("llama.cpp", of), "--ctx-size 1024"));  // 8 sequences of 128 tokens
 }
 
+TEST_CASE("a model's path is one word of the shell, whatever stands in it") {
+    LaunchRequest of = request();
+    of.model = "my model; touch it's";
+    of.remarks = {"a line\nand another"};
+    const std::string text = script("vllm", of);
+    CHECK(has(text, "vllm serve 'my model; touch it'\\''s' "));
+    CHECK(has(text, "# a line and another\n"));
+    of.model = "folder/net.gguf";
+    CHECK(has(script("llama.cpp", of), "llama-server --model folder/net.gguf"));
+}
+
 TEST_CASE("an unknown engine is refused with those that are known") {
     const auto templates = load_launch_templates(test::software_dir());
     CHECK_THROWS_WITH_AS(find_launch_template(templates, "vlm"), Contains("did you mean vllm?"), Error);
@@ -89,4 +100,8 @@ TEST_CASE("unknown placeholders and names that occur twice are refused at their 
     const std::string one =
         "[[launch]]\nname = \"a\"\nsoftware = \"a\"\nversion = \"1\"\nsource = \"s\"\nserve = [\"a {modle}\"]\nbenchmark = [\"b\"]\n";
     CHECK_THROWS_WITH_AS(refused(one), Contains("serve: unknown placeholder; found modle"), Error);
+    std::string two = one;
+    two.replace(two.find("modle"), 5, "model");
+    CHECK(refused(two).size() == 1);
+    CHECK_THROWS_WITH_AS(refused(two + two), Contains("the name occurs twice"), Error);
 }

@@ -69,9 +69,23 @@ ConvSpec NetEmitter::conv_spec(int i, const Step& found, Map& in) const {
     return spec;
 }
 
+namespace {
+
+/// Whether all numbers are equal: cost models know one dilation, and cubes.
+bool all_equal(const std::vector<std::int64_t>& values, std::size_t from = 0) {
+    return values.size() <= from ||
+           std::all_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(), [&](std::int64_t v) { return v == values[from]; });
+}
+
+}  // namespace
+
 void NetEmitter::convolution(int i, const Step& found) {
     const TensorShape &weights = view_.shape(found.weights), &in_shape = view_.shape(found.input);
     if (view_.node(i).kind == "ConvTranspose") return transposed_convolution(i, found);
+    const bool volume = weights.size() > 4;
+    if (!all_equal(view_.node(i).integers("dilations")) ||
+        (volume && !(all_equal(weights, 2) && all_equal(view_.node(i).integers("strides")))))
+        return unmodelled(i);
     const bool one_place = std::all_of(in_shape.begin() + 2, in_shape.end(), [](std::int64_t size) { return size == 1; }) &&
                            std::all_of(weights.begin() + 2, weights.end(), [](std::int64_t size) { return size == 1; });
     if (one_place && view_.node(i).integer("group", 1) == 1 && found.batch_norm < 0) {

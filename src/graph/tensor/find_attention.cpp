@@ -164,7 +164,8 @@ void set_batch(const NetView& view, const TensorShape& scores, AttentionShape& a
 void find_one(NetView& view, int softmax) {
     const int probabilities = view.output(softmax);
     const TensorShape& shape = view.shape(probabilities);
-    const std::int64_t axis = view.node(softmax).integer("axis", -1);
+    constexpr std::int64_t rows_since = 13;  // before, the axis began the part that is normalized
+    const std::int64_t axis = view.node(softmax).integer("axis", view.net.operator_set >= rows_since ? -1 : 1);
     if (shape.size() < 2 || (axis != -1 && axis != static_cast<std::int64_t>(shape.size()) - 1)) return;
     Scores scores;
     if (!find_scores(view, view.input(softmax, 0), scores)) return;

@@ -77,6 +77,8 @@ void grouped_attention(Inference& n) {
     const ElementType type = n.type(0);
     if (x.size() != 3) n.refuse("the queries are no rows of tokens");
     const std::int64_t heads = n.node().integer("num_heads", 1), kv_heads = n.node().integer("kv_num_heads", heads);
+    constexpr std::int64_t most_heads = 1 << 20;
+    if (heads < 1 || kv_heads < 1 || heads > most_heads || kv_heads > most_heads) n.refuse("the numbers of heads are out of range");
     TensorShape out = x;
     if (n.in(1) == nullptr && heads + 2 * kv_heads > 0) out.back() = x.back() / (heads + 2 * kv_heads) * heads;
     n.give(0, out, type);

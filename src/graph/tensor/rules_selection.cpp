@@ -36,8 +36,10 @@ void gather_nd(Inference& n) {
     const TensorShape &from = n.shape(0), &indices = n.shape(1);
     const std::int64_t batched = n.node().integer("batch_dims", 0);
     if (indices.empty() || batched < 0) n.refuse("the indices have no dimension");
+    const auto rank = static_cast<std::int64_t>(from.size());
+    if (batched > rank || indices.back() > rank - batched) n.refuse("the indices have too many numbers");
     const std::int64_t taken = batched + indices.back();
-    if (taken > static_cast<std::int64_t>(from.size())) n.refuse("the indices have too many numbers");
+    if (taken > rank) n.refuse("the indices have too many numbers");
     TensorShape out(indices.begin(), indices.end() - 1);
     out.insert(out.end(), from.begin() + taken, from.end());
     n.give(0, out);
@@ -48,6 +50,7 @@ struct SliceRange {
 };
 
 SliceRange slice_range(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t length) {
+    if (length < 1) return {0, 0, step};
     const auto place = [length](std::int64_t i, std::int64_t least, std::int64_t most) {
         return std::clamp(i < 0 ? i + length : i, least, most);
     };

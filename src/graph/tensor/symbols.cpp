@@ -39,7 +39,13 @@ void set_batch(const TensorNet& net, const Run& run, Sizes& sizes) {
         if (input.shape.empty() || input.shape.front().symbol.empty()) continue;
         const std::string symbol = lower_case(input.shape.front().symbol);
         const bool of_text = symbol.find("seq") != std::string::npos || symbol.find("len") != std::string::npos;
-        if (!of_text) sizes.emplace(input.shape.front().symbol, run.batch);
+        if (of_text) continue;
+        const auto [known, added] = sizes.emplace(input.shape.front().symbol, run.batch);
+        if (!added && number == net.inputs.front() && known->second != run.batch)
+            throw Error({.what = "this dimension is the batch",
+                         .key = "dimensions",
+                         .found = fmt::format("{}={}", known->first, known->second),
+                         .suggestion = fmt::format("set it with `batch` {}", known->second)});
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <list>
 #include <unordered_map>
 
 #include "roofcast/error.hpp"
@@ -45,6 +44,8 @@ private:
     void add(const onnx::NodeProto& node, const Call* call, int depth) {
         if (depth > deepest_call)
             throw Error({.what = "functions call each other too deeply", .file = file_.string(), .key = node.op_type()});
+        if (call != nullptr && (copied_ += node.ByteSizeLong()) > most_onnx_bytes)
+            throw Error({.what = "calls of functions repeat too much", .file = file_.string(), .key = node.op_type()});
         onnx::NodeProto own = call == nullptr ? node : renamed(node, *call);
         const auto function = functions_.find(key(own.domain(), own.op_type()));
         if (function != functions_.end()) return add_call(own, *function->second, depth);
@@ -105,7 +106,7 @@ private:
         if (condition == conditions_.end()) return false;
         for (const auto& attribute : node.attribute()) {
             if (attribute.name() != (condition->second ? "then_branch" : "else_branch") || !attribute.has_g()) continue;
-            const onnx::GraphProto& branch = branches_.emplace_back(attribute.g());
+            const onnx::GraphProto& branch = flat_.branches.emplace_back(attribute.g());
             add_graph(branch, depth + 1);
             for (int i = 0; i < branch.output_size() && i < node.output_size(); ++i) {
                 onnx::NodeProto& result = flat_.nodes.emplace_back();
@@ -128,8 +129,7 @@ private:
     FlattenedGraph flat_;
     std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
     std::unordered_map<std::string, bool> conditions_;
-    std::list<onnx::GraphProto> branches_;
-    std::size_t calls_ = 0;
+    std::size_t calls_ = 0, copied_ = 0;  ///< bytes of operators that calls copied
 };
 
 }  // namespace
