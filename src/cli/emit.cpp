@@ -36,7 +36,7 @@ bool generates_text(const Workload& workload) {
 void add_emit_option(CLI::App& command, std::string& engine) {
     command.add_option(
         "--emit", engine,
-        "Print a script that launches the deployment in this engine of software/launch.toml (vllm, sglang, …) and benchmarks it");
+        "Print a script that launches the deployment in this engine of software/launch.toml (such as vllm) and benchmarks it");
 }
 
 void emit(const std::string& engine, const Workload& workload, const GpuProfile& gpu, LaunchRequest request, const SoftwareStacks& software,
