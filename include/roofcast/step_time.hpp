@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -80,42 +81,39 @@ struct LogAxis {
     double offset = 0;  ///< above 0 where the axis begins at 0
 };
 
-/// A list whose values are computed when they are first read: a simulation visits few points of a large grid. Any number of threads may
-/// read it: two that need the same value at once compute it twice.
+/// A list whose values are computed when they are first read: a simulation visits few points of a large grid. Copies share what is
+/// known. Any number of threads may read it: two that need the same value at once compute it twice.
 template <class T>
 class OnDemand {
 public:
     OnDemand() = default;
-    OnDemand(std::initializer_list<T> values) : slots_(values.begin(), values.end()) {}
-    OnDemand(std::size_t size, std::function<T(std::size_t)> value) : slots_(size), value_(std::move(value)) {}
+    OnDemand(std::initializer_list<T> values) : OnDemand(values.size(), {}) {
+        std::size_t i = 0;
+        for (const T& value : values) (*slots_)[i++].set(value);
+    }
+    OnDemand(std::size_t size, std::function<T(std::size_t)> value)
+        : slots_(std::make_shared<std::vector<Slot>>(size)), value_(std::move(value)) {}
 
-    [[nodiscard]] std::size_t size() const { return slots_.size(); }
-    [[nodiscard]] bool empty() const { return slots_.empty(); }
+    [[nodiscard]] std::size_t size() const { return slots_ ? slots_->size() : 0; }
+    [[nodiscard]] bool empty() const { return size() == 0; }
     /// `i` is below `size()`.
     T operator[](std::size_t i) const {
-        Slot& slot = slots_[i];
-        if (slot.known.load(std::memory_order_acquire)) return slot.value.load(std::memory_order_relaxed);
-        const T value = value_(i);
-        slot.value.store(value, std::memory_order_relaxed);
-        slot.known.store(true, std::memory_order_release);
-        return value;
+        Slot& slot = (*slots_)[i];
+        if (!slot.known.load(std::memory_order_acquire)) slot.set(value_(i));
+        return slot.value.load(std::memory_order_relaxed);
     }
     [[nodiscard]] T back() const { return (*this)[size() - 1]; }
 
 private:
     struct Slot {
-        Slot() = default;
-        Slot(T v) : value(v), known(true) {}
-        Slot(const Slot& other) : value(other.value.load()), known(other.known.load()) {}
-        Slot& operator=(const Slot& other) {
-            value = other.value.load();
-            known = other.known.load();
-            return *this;
-        }
         std::atomic<T> value{};
         std::atomic<bool> known = false;
+        void set(T v) {
+            value.store(v, std::memory_order_relaxed);
+            known.store(true, std::memory_order_release);
+        }
     };
-    mutable std::vector<Slot> slots_;
+    std::shared_ptr<std::vector<Slot>> slots_;
     std::function<T(std::size_t)> value_;
 };
 

@@ -2,10 +2,9 @@
 /// Times of steps for simulators of serving: the table of roofcast/step_time.hpp, with its limits checked.
 ///
 /// Interpolated times differ from those of `step_time` without a table by at most 0.2 % in the mean, by at most 1.5 % where a step has
-/// decodes or prompts alone, and by at most 4 % where it has both (tests/scenario/step_times_test.cpp: one prompt
-/// that has nothing in the cache, contexts of up to 16384 tokens). Several prompts, and chunks of prompts with long caches, can differ by
-/// tens of percent. For steps of decodes alone,
-/// `step_time` is the time that `predict` gives.
+/// decodes or prompts alone, and by at most 4 % where it has both. That was tested for one prompt that has nothing in the cache, and for
+/// contexts of up to 16384 tokens (tests/scenario/step_times_test.cpp). Several prompts, and chunks of prompts with long caches, can differ
+/// by tens of percent. For steps of decodes alone, `step_time` is the time that `predict` gives.
 
 #include <filesystem>
 #include <string>

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/measured_rows.hpp"
+#include "io/shell_word.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"
 
@@ -102,11 +103,6 @@ std::string name_alone(const std::filesystem::path& path) {
     return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-/// As a shell reads it back.
-std::string quoted(const std::string& word) {
-    return word.find_first_of(" '\"$&;()*?\n\t") == std::string::npos ? word : fmt::format("'{}'", word);
-}
-
 /// Where a fit goes: into the folder that --data-dir names, else into the user's own, never over what was installed.
 std::filesystem::path fit_folder(const CalibrateOptions& options) {
     if (!options.common.data_dir.empty()) return options.common.gpus();
@@ -138,7 +134,7 @@ std::string settings(const CalibrateOptions& options) {
     if (options.without_models) text += " --kernels-only";
     if (options.from_scratch && !options.data.empty()) text += " --from-scratch";  // without --data that is what happens
     // Files by their names alone, as the fit file lists them: where they lie is this machine's affair.
-    for (const auto& path : options.data) text += fmt::format(" --data {}", quoted(name_alone(path)));
+    for (const auto& path : options.data) text += fmt::format(" --data {}", shell_word(name_alone(path)));
     if (options.budget_seconds > 0) text += fmt::format(" --budget {}", options.budget_seconds);
     if (!options.date.empty()) text += " --date " + options.date;
     return text;
@@ -219,7 +215,7 @@ CalibrationJob pooled_job(const CalibrateOptions& options, const Measurements& d
     if (!all && !of_family) input.pool = profiles_with_kernels(options, data);
     std::string chosen;
     if (options.pooled) chosen = " --arch-fit";
-    for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", is_profile_file(gpu) ? quoted(name_alone(gpu)) : gpu);
+    for (const auto& gpu : options.gpus) chosen += fmt::format(" --gpu {}", is_profile_file(gpu) ? shell_word(name_alone(gpu)) : gpu);
     return {.title = all ? "all architectures" : "architecture " + options.architecture,
             .command = fmt::format("roofcast calibrate --architecture {}{}{} --write", options.architecture, chosen, settings(options)),
             .file = of_family ? family_fit_file(fit_folder(options), "arch/" + nobody.architecture, options.family)
@@ -270,7 +266,7 @@ std::vector<CalibrationJob> single_jobs(const CalibrateOptions& options, const M
             jobs.push_back(
                 {.title = id,
                  .command =
-                     fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? quoted(name_alone(asked)) : id, settings(options)),
+                     fmt::format("roofcast calibrate --gpu {}{} --write", is_file ? shell_word(name_alone(asked)) : id, settings(options)),
                  .file = of_family ? family_fit_file(fit_folder(options), id, options.family) : gpu_fit_file(fit_folder(options), id),
                  .input = std::move(input)});
         }

@@ -17,11 +17,11 @@ namespace {
 /// How engines name the model: its GGUF file, the folder of its file, its hub id, else its id.
 std::string engine_model(const Workload& workload) {
     const std::filesystem::path file = workload.file;
-    if (lower_case(file.extension().string()) == ".gguf") return file.string();
-    if (file.extension() == ".safetensors") return file.parent_path().empty() ? "." : file.parent_path().string();
-    if (file.filename() == "config.json") return file.parent_path().empty() ? "." : file.parent_path().string();
+    const std::string ending = lower_case(file.extension().string());
+    if (ending == ".gguf") return file.string();
+    if (ending == ".safetensors" || file.filename() == "config.json") return file.has_parent_path() ? file.parent_path().string() : ".";
     std::string stem = file.stem().string();
-    if (const auto bar = stem.find("__"); bar != std::string::npos && file.extension() == ".json") return stem.replace(bar, 2, "/");
+    if (const auto bar = stem.find("__"); bar != std::string::npos && ending == ".json") return stem.replace(bar, 2, "/");
     const auto hub = std::find_if(workload.aliases.begin(), workload.aliases.end(),
                                   [](const std::string& alias) { return alias.find('/') != std::string::npos; });
     return hub == workload.aliases.end() ? workload.id : *hub;
@@ -41,12 +41,11 @@ void add_emit_option(CLI::App& command, std::string& engine) {
 
 void emit(const std::string& engine, const Workload& workload, const GpuProfile& gpu, LaunchRequest request, const SoftwareStacks& software,
           const CommonOptions& options) {
-    if (format_of(options) != Format::table)
-        throw Error(
-            {.what = "--emit prints a shell script", .key = "--format", .found = options.format, .suggestion = "leave one of them out"});
-    if (!options.plot.empty())
-        throw Error(
-            {.what = "--emit prints a shell script", .key = "--plot", .found = options.plot, .suggestion = "leave one of them out"});
+    const auto refuse = [](const char* option, const std::string& found) {
+        throw Error({.what = "--emit prints a shell script", .key = option, .found = found, .suggestion = "leave one of them out"});
+    };
+    if (format_of(options) != Format::table) refuse("--format", options.format);
+    if (!options.plot.empty()) refuse("--plot", options.plot);
     if (!generates_text(workload))
         throw Error({.what = "these engines serve models that generate text",
                      .key = "--emit",

@@ -4,16 +4,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "graph/same_kernels.hpp"
 #include "roofcast/op_graph.hpp"
 
 namespace roofcast {
-
-/// Whether `a` and `b` have the same kernels: nodes, or what these depend on of one.
-template <class A, class B>
-bool same_kernels(const A& a, const B& b) {
-    return a.weights == b.weights && a.eager_kernels == b.eager_kernels && a.same_call == b.same_call && a.joined == b.joined &&
-           a.op == b.op;
-}
 
 /// Equal for nodes with the same kernels; of the operator's kind and sizes alone, so that others may share it.
 std::size_t size_hash(const OpNode& node);

@@ -10,14 +10,6 @@
 
 namespace roofcast {
 
-/// To the nearest multiple, but never more than a tenth below.
-Count rounded_near(double channels, Count divisor) {
-    const auto d = static_cast<double>(divisor);
-    const Count nearest = std::max(divisor, static_cast<Count>((channels + d / 2) / d) * divisor);
-    constexpr double tolerated = 0.9;
-    return static_cast<double>(nearest) < tolerated * channels ? nearest + divisor : nearest;
-}
-
 namespace {
 
 /// Throws Error where a block that keeps its channels is given another number of them.

@@ -122,9 +122,6 @@ Map mixed_channels(ConvBuilder& b, const Map& in, const ConvLayer& layer);
 /// The MLP over rows, with a depthwise convolution of its hidden map where the layer has a kernel.
 void feed_forward(ConvBuilder& b, const Map& map, const ConvLayer& layer);
 
-/// To the nearest multiple, but never more than a tenth below.
-Count rounded_near(double channels, Count divisor);
-
 /// The block that `layer` names, to `channels`.
 Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels);
 

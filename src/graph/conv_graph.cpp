@@ -10,6 +10,7 @@
 #include "graph/conv_blocks.hpp"
 #include "graph/conv_lifetimes.hpp"
 #include "roofcast/error.hpp"
+#include "units/divisible.hpp"
 
 namespace roofcast {
 
@@ -87,7 +88,7 @@ private:
         if (net_.width_multiple == 1) return capped(channels);
         const double scaled = static_cast<double>(capped(channels)) * net_.width_multiple;
         return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor)
-                                                     : rounded_near(scaled, net_.channel_divisor);
+                                                     : static_cast<Count>(divisible(scaled, static_cast<double>(net_.channel_divisor)));
     }
     [[nodiscard]] Count capped(Count channels) const {
         return net_.max_channels > 0 ? std::min<Count>(channels, net_.max_channels) : channels;

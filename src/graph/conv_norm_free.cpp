@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/conv_blocks.hpp"
+#include "units/divisible.hpp"
 
 namespace roofcast {
 
@@ -13,7 +14,7 @@ namespace {
 Count norm_free_hidden(const ConvLayer& layer, Count base) {
     constexpr Count divisor = 8;
     constexpr double usual_ratio = 0.25;
-    const Count hidden = rounded_near((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor);
+    const auto hidden = static_cast<Count>(divisible((layer.expand > 0 ? layer.expand : usual_ratio) * static_cast<double>(base), divisor));
     return layer.group_width > 0 ? hidden / layer.group_width * layer.group_width : hidden;
 }
 

@@ -16,7 +16,7 @@ Number parsed(const std::string& text, const char* field, const std::string& exp
     throw Error({.what = "not a number", .key = field, .found = text, .expected = expected});
 }
 
-double share(const std::string& text, const char* field) {
+double fraction(const std::string& text, const char* field) {
     if (text.empty()) return 0;
     const std::string expected = "a fraction from 0 to 1, such as 0.5";
     const double value = parsed<double>(text, field, expected);
@@ -50,7 +50,7 @@ Speculation own_prediction(const TechniqueSettings& o) {
              .expected = "the fraction of proposed tokens that are accepted, from 0 to 1 (DeepSeek-V3: 0.85 to 0.90, arXiv:2412.19437)"});
     return {.draft = {},
             .tokens = tokens(o.mtp, "techniques.speculation.own_head", 0),
-            .acceptance = share(o.acceptance, "techniques.speculation.acceptance"),
+            .acceptance = fraction(o.acceptance, "techniques.speculation.acceptance"),
             .own_head = true};
 }
 
@@ -72,7 +72,7 @@ Speculation speculation(const TechniqueSettings& o, const std::filesystem::path&
          "the fraction of proposed tokens that are accepted, from 0 to 1, measured on your text");
     return {.draft = o.draft_model ? o.draft_model : load_draft(models_folder, o.draft),
             .tokens = tokens(o.draft_tokens, "techniques.speculation.tokens", 0),
-            .acceptance = share(o.acceptance, "techniques.speculation.acceptance")};
+            .acceptance = fraction(o.acceptance, "techniques.speculation.acceptance")};
 }
 
 }  // namespace
@@ -90,10 +90,10 @@ std::shared_ptr<const Workload> load_draft(const std::filesystem::path& models_f
 
 Techniques techniques(const TechniqueSettings& o, const std::filesystem::path& models_folder) {
     Techniques t;
-    t.cached_prefix = share(o.cached_prefix, "techniques.cached_prefix");
+    t.cached_prefix = fraction(o.cached_prefix, "techniques.cached_prefix");
     t.prefill_chunk = tokens(o.prefill_chunk, "techniques.prefill_chunk", 0);
     t.kv_block = tokens(o.kv_block, "techniques.kv_block", 1);
-    t.offload = share(o.offload, "techniques.offload");
+    t.offload = fraction(o.offload, "techniques.offload");
     if (!o.draft.empty() || !o.draft_tokens.empty() || !o.acceptance.empty() || !o.mtp.empty())
         t.speculation = speculation(o, models_folder);
     return t;

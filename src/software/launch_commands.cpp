@@ -3,40 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
+#include "io/shell_word.hpp"
 #include "io/toml_reader.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
 
 namespace {
-
-constexpr std::array<std::string_view, 20> placeholders{"model",
-                                                        "model_file",
-                                                        "tensor_parallel",
-                                                        "pipeline_parallel",
-                                                        "data_parallel",
-                                                        "expert_parallel",
-                                                        "if_tensor_parallel",
-                                                        "if_expert_parallel",
-                                                        "dtype",
-                                                        "weights",
-                                                        "kv_cache",
-                                                        "memory_fraction",
-                                                        "max_sequences",
-                                                        "max_tokens",
-                                                        "context",
-                                                        "total_context",
-                                                        "prompt",
-                                                        "output",
-                                                        "requests",
-                                                        "rate"};
-constexpr std::string_view users = "users";
-
-bool is_placeholder(std::string_view name) {
-    return name == users || std::find(placeholders.begin(), placeholders.end(), name) != placeholders.end();
-}
 
 /// `text` with what `value` gives for each placeholder; nullopt where one has none.
 template <class Value>
@@ -51,20 +26,6 @@ std::optional<std::string> filled(std::string_view text, Value value) {
         text.remove_prefix(close + 1);
     }
     return result + std::string(text);
-}
-
-std::vector<std::string> read_parts(TableReader& table, std::string_view key) {
-    std::vector<std::string> parts = table.texts_if(key);
-    if (parts.empty()) throw table.missing(key, "the words of the command, such as [\"engine serve {model}\"]");
-    for (const std::string& part : parts) {
-        static_cast<void>(filled(part, [&](std::string_view name) {
-            if (is_placeholder(name)) return std::optional<std::string>("");
-            const std::vector<std::string> known(placeholders.begin(), placeholders.end());
-            throw table.error(key, "unknown placeholder", std::string(name), fmt::format("{}, {}", fmt::join(known, ", "), users),
-                              did_you_mean(name, known));
-        }));
-    }
-    return parts;
 }
 
 std::map<std::string, std::string> read_words(TableReader words) {
@@ -95,46 +56,87 @@ std::string torch_name(Precision p) {
     }
 }
 
-/// One word of a shell, in quotes where it is more than letters and the signs of paths.
-std::string in_shell(const std::string& word) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-    std::string quoted = "'";
-    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
+std::optional<std::string> if_above_one(std::int64_t degree) {
+    return degree > 1 ? std::optional<std::string>("") : std::nullopt;
 }
 
-/// The value of a placeholder; nullopt: the default does.
-std::optional<std::string> value_of(std::string_view name, const LaunchTemplate& of, const LaunchRequest& request) {
+/// What values of placeholders are made of.
+struct Filling {
+    const LaunchTemplate& of;
+    const LaunchRequest& request;
     const Run& run = request.run;
-    const Parallelism& p = run.parallel;
-    const std::string weights = roofcast::name(run.weight_format());
-    const std::int64_t context = run.prompt_tokens + run.generate_tokens;
-    if (name == "model") return in_shell(request.model);
-    if (name == "model_file" && request.model.ends_with(".gguf")) return in_shell(request.model);
-    if (name == "model_file") return in_shell(fmt::format("{}-{}.gguf", request.model.substr(request.model.find('/') + 1), weights));
-    if (name == "tensor_parallel") return above_one(p.tensor);
-    if (name == "pipeline_parallel") return above_one(p.pipeline);
-    if (name == "data_parallel") return above_one(p.data);
-    if (name == "expert_parallel") return above_one(p.expert);
-    if (name == "if_tensor_parallel") return p.tensor > 1 ? std::optional<std::string>("") : std::nullopt;
-    if (name == "if_expert_parallel") return p.expert > 1 ? std::optional<std::string>("") : std::nullopt;
-    if (name == "dtype") return torch_name(run.precision);
-    if (name == "weights") return word_of(of.weights, weights);
-    if (name == "kv_cache")
-        return element_size(run.cache_precision()) < 2 * byte ? word_of(of.kv_cache, std::string(roofcast::name(run.cache_precision())))
-                                                              : std::nullopt;
-    if (name == "memory_fraction") return fmt::format("{:g}", request.scheduler.memory_fraction);
-    if (name == "max_sequences") return std::to_string(run.batch);
-    if (name == "max_tokens") return std::to_string(std::max(request.scheduler.max_tokens, run.batch));
-    if (name == "context") return std::to_string(context);
-    if (name == "total_context") return std::to_string(context * run.batch);
-    if (name == "prompt") return std::to_string(run.prompt_tokens);
-    if (name == "output") return std::to_string(run.generate_tokens);
-    if (name == "requests") return std::to_string(request.requests);
-    const double copies = of.runs_copies() ? 1 : static_cast<double>(p.data);
-    if (name == "rate") return request.rate ? std::optional(fmt::format("{:.4g}", *request.rate / copies)) : std::nullopt;
-    return request.rate ? std::nullopt : std::optional(std::to_string(of.runs_copies() ? run.batch * p.data : run.batch));
+
+    [[nodiscard]] std::int64_t context() const { return run.prompt_tokens + run.generate_tokens; }
+    /// Copies of the model that one server has.
+    [[nodiscard]] std::int64_t copies() const { return of.runs_copies() ? run.parallel.data : 1; }
+};
+
+using Value = std::optional<std::string>;
+
+Value model_file(const Filling& f) {
+    const std::string& model = f.request.model;
+    if (model.ends_with(".gguf")) return shell_word(model);
+    return shell_word(fmt::format("{}-{}.gguf", model.substr(model.find('/') + 1), name(f.run.weight_format())));
+}
+
+Value cache_word(const Filling& f) {
+    if (element_size(f.run.cache_precision()) >= 2 * byte) return std::nullopt;
+    return word_of(f.of.kv_cache, std::string(name(f.run.cache_precision())));
+}
+
+/// A placeholder with its value; nullopt: the engine's default does.
+struct Placeholder {
+    std::string_view name;
+    Value (*value)(const Filling&);
+};
+constexpr Placeholder placeholders[] = {
+    {"model", [](const Filling& f) -> Value { return shell_word(f.request.model); }},
+    {"model_file", model_file},
+    {"tensor_parallel", [](const Filling& f) { return above_one(f.run.parallel.tensor); }},
+    {"pipeline_parallel", [](const Filling& f) { return above_one(f.run.parallel.pipeline); }},
+    {"data_parallel", [](const Filling& f) { return above_one(f.run.parallel.data); }},
+    {"expert_parallel", [](const Filling& f) { return above_one(f.run.parallel.expert); }},
+    {"if_tensor_parallel", [](const Filling& f) { return if_above_one(f.run.parallel.tensor); }},
+    {"if_expert_parallel", [](const Filling& f) { return if_above_one(f.run.parallel.expert); }},
+    {"dtype", [](const Filling& f) -> Value { return torch_name(f.run.precision); }},
+    {"weights", [](const Filling& f) { return word_of(f.of.weights, name(f.run.weight_format())); }},
+    {"kv_cache", cache_word},
+    {"memory_fraction", [](const Filling& f) -> Value { return fmt::format("{:g}", f.request.scheduler.memory_fraction); }},
+    {"max_sequences", [](const Filling& f) -> Value { return std::to_string(f.run.batch); }},
+    {"max_tokens", [](const Filling& f) -> Value { return std::to_string(std::max(f.request.scheduler.max_tokens, f.run.batch)); }},
+    {"context", [](const Filling& f) -> Value { return std::to_string(f.context()); }},
+    {"total_context", [](const Filling& f) -> Value { return std::to_string(f.context() * f.run.batch); }},
+    {"prompt", [](const Filling& f) -> Value { return std::to_string(f.run.prompt_tokens); }},
+    {"output", [](const Filling& f) -> Value { return std::to_string(f.run.generate_tokens); }},
+    {"requests", [](const Filling& f) -> Value { return std::to_string(f.request.requests); }},
+    {"rate",
+     [](const Filling& f) -> Value {
+         if (!f.request.rate) return std::nullopt;
+         return fmt::format("{:.4g}", *f.request.rate * static_cast<double>(f.copies()) / static_cast<double>(f.run.parallel.data));
+     }},
+    {"users",
+     [](const Filling& f) -> Value { return f.request.rate ? std::nullopt : std::optional(std::to_string(f.run.batch * f.copies())); }},
+};
+
+const Placeholder* find_placeholder(std::string_view name) {
+    const auto* found =
+        std::find_if(std::begin(placeholders), std::end(placeholders), [&](const Placeholder& p) { return p.name == name; });
+    return found == std::end(placeholders) ? nullptr : found;
+}
+
+std::vector<std::string> read_parts(TableReader& table, std::string_view key) {
+    std::vector<std::string> parts = table.texts_if(key);
+    if (parts.empty()) throw table.missing(key, "the words of the command, such as [\"engine serve {model}\"]");
+    for (const std::string& part : parts) {
+        static_cast<void>(filled(part, [&](std::string_view name) -> Value {
+            if (find_placeholder(name) != nullptr) return "";
+            std::vector<std::string> known;
+            for (const Placeholder& p : placeholders) known.emplace_back(p.name);
+            throw table.error(key, "unknown placeholder", std::string(name), fmt::format("{}", fmt::join(known, ", ")),
+                              did_you_mean(name, known));
+        }));
+    }
+    return parts;
 }
 
 bool mentions(const std::vector<std::string>& parts, std::string_view placeholder) {
@@ -145,7 +147,7 @@ bool mentions(const std::vector<std::string>& parts, std::string_view placeholde
 std::string command_of(const std::vector<std::string>& parts, const LaunchTemplate& of, const LaunchRequest& request) {
     std::string text;
     for (const std::string& part : parts) {
-        const auto words = filled(part, [&](std::string_view name) { return value_of(name, of, request); });
+        const auto words = filled(part, [&](std::string_view name) { return find_placeholder(name)->value({of, request}); });
         if (words) text += (text.empty() ? "" : " \\\n        ") + *words;
     }
     return text;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "roofcast/error.hpp"
+#include "units/divisible.hpp"
 
 namespace roofcast {
 
@@ -20,13 +21,6 @@ constexpr bool is_letter(char c) {
 
 constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-/// The nearest multiple of `n`, at most a tenth below: how channels are rounded since MobileNet V2 (`make_divisible`).
-double divisible(double x, double n) {
-    constexpr double tolerated = 0.9;
-    const double nearest = std::max(n, std::floor((x + n / 2) / n) * n);
-    return nearest < tolerated * x ? nearest + n : nearest;
 }
 
 struct Function {

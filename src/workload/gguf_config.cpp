@@ -204,7 +204,7 @@ const GgufArchitecture& architecture_of(const GgufFile& gguf) {
                  .suggestion = did_you_mean(name, gguf_architectures())});
 }
 
-/// Norms of queries and keys over all heads at once, as OLMo 2 has them, are none of the plain fields.
+/// Norms of queries and keys over all heads at once, as OLMo 2 has them, have no field of their own.
 void norm_all_heads(DecoderLlm& m) {
     const GroupedAttention attention{.heads = m.heads,
                                      .kv_heads = m.kv_heads,

@@ -89,16 +89,16 @@ void read_modelopt(const JsonReader& reader, const std::string& algorithm, Workl
     const auto format = modelopt_weights(reader, algorithm);
     if (!format) {
         workload.notes.push_back(
-            "quant_algo MIXED_PRECISION: the config does not say which layers are stored how, so weights are assumed to be stored as "
-            "computed unless the "
-            "run names a format");
+            fmt::format("{}MIXED_PRECISION: the config does not say which layers are stored how, so weights are assumed to be stored as "
+                        "computed unless the run names a format",
+                        open_formats));
         return;
     }
     const bool experts_only = leaves_attention(reader, "ignore") || leaves_attention(reader, "exclude_modules");
     (experts_only ? workload.native_experts : workload.native_weights) = format;
     if (!experts_only && format->precision == Precision::fp4 && !reader.has("ignore") && !reader.has("exclude_modules"))
         workload.notes.push_back(
-            fmt::format("quant_algo {}: the config lists no excluded layers, so all GEMMs are taken as {}", algorithm, format->label));
+            fmt::format("{}{}: the config lists no excluded layers, so all GEMMs are taken as {}", open_formats, algorithm, format->label));
 }
 
 void read_quantization(const JsonReader& config, const JsonReader& quantization, Workload& workload) {

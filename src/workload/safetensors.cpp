@@ -8,6 +8,7 @@
 
 #include "roofcast/error.hpp"
 #include "workload/hugging_face.hpp"
+#include "workload/hugging_face_formats.hpp"
 #include "workload/safetensors_file.hpp"
 #include "workload/safetensors_roles.hpp"
 #include "workload/tensor_census.hpp"
@@ -87,7 +88,7 @@ void apply_tensors(const CheckpointCensus& census, Workload& workload) {
         std::any_of(formats.roles.begin(), formats.roles.end(), [](const RoleFormat& f) { return f.bits > 0 && f.bits < narrow_bits; });
     if (!quantized || census.types.empty()) return;
     // What config.json left open of formats, the tensors say.
-    std::erase_if(workload.notes, [](const std::string& note) { return note.starts_with("quant_algo "); });
+    std::erase_if(workload.notes, [](const std::string& note) { return note.starts_with(hugging_face::open_formats); });
     if (!workload.native_weights && !workload.native_experts) workload.native_weights = format_of_types(census);
     if (!workload.native_weights) {
         workload.native_weights = native_weights(workload.default_precision);

@@ -113,7 +113,8 @@ private:
         return weights > 0 ? RoleFormat{sum.bits / weights, sum.unpack_cycles / weights} : sum;
     }
 
-    /// Of the embedding or the LM head. Rows that are not whole blocks of the mix's own format are stored in 8 bits.
+    /// Of the embedding or the LM head. The head's format is `short_output` where its rows are not whole blocks of
+    /// the mix's own format.
     [[nodiscard]] RoleFormat table(MixTensor tensor, std::int64_t width) const {
         const bool whole = width % tables_.formats[mix_.format].block_weights == 0;
         if (tensor == MixTensor::output && !whole) return fitting(tables_.formats[tables_.short_output], width);

@@ -43,7 +43,7 @@ void NetEmitter::packed_attention(int i) {
                     .weights = view_.input(i, 1),
                     .bias = view_.input(i, 2),
                     .parameters = {}};
-    product_of_rows(projection, Count(x[0]) * x[1], width, x[2]);
+    gemm_of_rows(projection, Count(x[0]) * x[1], width, x[2]);
     Step found{.kind = StepKind::attention, .parameters = {}};
     found.attention = {.batch = x[0],
                        .heads = heads,
@@ -107,7 +107,7 @@ void NetEmitter::skip_norm(int i) {
                .output = view_.output(i),
                .norm = rms ? Normalization::rmsnorm : Normalization::layernorm,
                .parameters = {}};
-    // Scale, shift and the bias of the product before it; RMS norms have no shift.
+    // Scale, shift and the bias of the GEMM before it; RMS norms have no shift.
     for (const std::size_t place : {2U, 3U, 4U}) {
         if (view_.input(i, place) >= 0 && !view_.computed(view_.input(i, place))) found.parameters.push_back(view_.input(i, place));
     }

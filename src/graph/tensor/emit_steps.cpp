@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// Padding along a side of which a convolution of one number at both ends has `out` places; `side` is changed where there is none.
+/// Symmetric padding that gives `out` outputs along a side; `side` is changed where there is none.
 Count padding_for(Count& side, Count kernel, Count stride, Count dilation, Count both, Count out) {
     const Count reach = dilation * (kernel - 1) + 1;
     for (const Count padding : {(both + 1) / 2, both / 2}) {
@@ -20,6 +20,12 @@ Count padding_for(Count& side, Count kernel, Count stride, Count dilation, Count
     const Count padding = both / 2;
     side = (out - 1) * stride + reach - 2 * padding;
     return padding;
+}
+
+/// Whether all numbers are equal: cost models know one dilation, and cubes.
+bool all_equal(const std::vector<std::int64_t>& values, std::size_t from = 0) {
+    return values.size() <= from ||
+           std::all_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(), [&](std::int64_t v) { return v == values[from]; });
 }
 
 std::int64_t entry(const std::vector<std::int64_t>& values, std::size_t i, std::int64_t standard) {
@@ -68,16 +74,6 @@ ConvSpec NetEmitter::conv_spec(int i, const Step& found, Map& in) const {
     spec.stride_width = entry(strides, 1, 1);
     return spec;
 }
-
-namespace {
-
-/// Whether all numbers are equal: cost models know one dilation, and cubes.
-bool all_equal(const std::vector<std::int64_t>& values, std::size_t from = 0) {
-    return values.size() <= from ||
-           std::all_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(), [&](std::int64_t v) { return v == values[from]; });
-}
-
-}  // namespace
 
 void NetEmitter::convolution(int i, const Step& found) {
     const TensorShape &weights = view_.shape(found.weights), &in_shape = view_.shape(found.input);
@@ -134,7 +130,7 @@ void NetEmitter::transposed_convolution(int i, const Step& found) {
     if (found.batch_norm >= 0) maps_.normalize(y, ConvNorm::batch);
 }
 
-void NetEmitter::product_of_rows(const Step& found, Count rows, Count width, Count inner) {
+void NetEmitter::gemm_of_rows(const Step& found, Count rows, Count width, Count inner) {
     constexpr std::int64_t smallest_vocabulary = 8192;
     const bool first = first_use(found.weights), bias = found.bias >= 0;
     static_cast<void>(first_use(found.bias));  // the builder counts it
@@ -165,7 +161,7 @@ void NetEmitter::linear(int i, const Step& found) {
         return;
     }
     const auto place = static_cast<std::size_t>(i);
-    if (!grouped_[place] || numerics_.framework) return product_of_rows(found, rows, width, inner);
+    if (!grouped_[place] || numerics_.framework) return gemm_of_rows(found, rows, width, inner);
     if (groups_[place].empty()) return;
     Count all = 0;
     bool bias = false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "execution/equal_nodes.hpp"
+#include "graph/same_kernels.hpp"
 #include "graph/tensor/tensor_graph.hpp"
 
 namespace roofcast {
@@ -59,7 +59,7 @@ NetView matched(const TensorNet& net, const Run& run) {
     take_free_nodes(view);
     find_norms(view);
     find_activations(view);
-    find_products(view);
+    find_gemms(view);
     find_rotations(view);
     find_attention(view);
     return view;
@@ -212,7 +212,7 @@ void NetEmitter::node(int i) {
         return std::all_of(inputs.begin(), inputs.end(), [&](int t) { return t < 0 || view_.tensor(t).known; });
     };
     if (!view_.tensor(view_.output(i)).known || !inputs_known()) return unmodelled(i);
-    const bool done = fused(i) || binary(i) || elementwise(i) || reduction(i) || movement(i) || product(i) || normalization(i);
+    const bool done = fused(i) || binary(i) || elementwise(i) || reduction(i) || movement(i) || gemm(i) || normalization(i);
     if (!done) unmodelled(i);
 }
 

@@ -21,7 +21,7 @@ private:
     void group_projections();
     void find_layer_starts();
     void find_layouts();
-    /// The first of the products that read what product `i` does.
+    /// The first of the GEMMs that read what GEMM `i` does.
     [[nodiscard]] int first_projection(int i) const;
     /// Whether `t` is added to a branch later, so that it is the residual stream.
     [[nodiscard]] bool is_stream(int t) const;
@@ -33,7 +33,7 @@ private:
     void patch_embedding(int i, const Step& found);
     void transposed_convolution(int i, const Step& found);
     void linear(int i, const Step& found);
-    void product_of_rows(const Step& found, Count rows, Count width, Count inner);
+    void gemm_of_rows(const Step& found, Count rows, Count width, Count inner);
     void norm(const Step& found);
     void activation(const Step& found);
     void attention(const Step& found);
@@ -43,12 +43,12 @@ private:
     [[nodiscard]] ConvSpec conv_spec(int i, const Step& found, Map& in) const;
     [[nodiscard]] Attention attention_op(const AttentionShape& a) const;
 
-    // emit_nodes.cpp, emit_movement.cpp, emit_products.cpp: what no pattern has
+    // emit_nodes.cpp, emit_movement.cpp, emit_gemms.cpp: what no pattern has
     bool elementwise(int i);
     bool binary(int i);
     bool reduction(int i);
     bool movement(int i);
-    bool product(int i);
+    bool gemm(int i);
     bool normalization(int i);
     void sum(int i);
     void with_constant(int i, int constant);
@@ -94,7 +94,7 @@ private:
     LayerBuilder rows_;
     bool transformer_ = false;
     std::set<int> counted_;
-    std::vector<std::vector<int>> groups_;  ///< products of one input, by node; empty: none, or another node emits them
+    std::vector<std::vector<int>> groups_;  ///< GEMMs of one input, by node; empty: none, or another node emits them
     std::vector<bool> grouped_;             ///< nodes that are part of a group
     std::vector<bool> by_rows_;             ///< maps that lie channels last because rows left them so, by tensor
     std::set<int> starts_;                  ///< nodes that begin a layer

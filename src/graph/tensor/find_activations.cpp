@@ -74,7 +74,7 @@ bool has(const NetView& view, const std::vector<int>& nodes, std::string_view ki
 /// What the nodes of a region make together; nullopt: no activation that frameworks have a kernel for.
 std::optional<Step> activation_of(const NetView& view, const std::vector<int>& nodes) {
     Step step{.kind = StepKind::activation, .parameters = {}};
-    // Hugging Face's gelu_new is written out, with a power; PyTorch's own tanh GELU is one kernel, exported as products.
+    // Hugging Face's gelu_new is written out, with a power; PyTorch's own tanh GELU is one kernel, exported as multiplications.
     constexpr double written_out = 8;
     if (has(view, nodes, "Erf")) {
         step.activation = Activation::gelu;
@@ -93,7 +93,7 @@ std::optional<Step> activation_of(const NetView& view, const std::vector<int>& n
     return step;
 }
 
-/// A product or quotient with a number behind the join: 0.5 of GELU, 6 of hard-swish.
+/// A multiplication or division by a number behind the join: 0.5 of GELU, 6 of hard-swish.
 int with_factor(NetView& view, int last) {
     const int next = view.sole_reader(view.output(last));
     if (next < 0 || !view.unclaimed(next)) return last;

@@ -1,4 +1,4 @@
-// Attention as exporters write it: two products of activations with a softmax between.
+// Attention as exporters write it: two GEMMs of activations with a softmax between.
 
 #include <algorithm>
 #include <array>
@@ -13,26 +13,26 @@ bool one_of(std::string_view kind, std::initializer_list<std::string_view> kinds
     return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-bool is_product(const NetView& view, int node) {
+bool is_gemm(const NetView& view, int node) {
     return node >= 0 && one_of(view.node(node).kind, {"MatMul", "com.microsoft.FusedMatMul", "Einsum"}) &&
            view.node(node).inputs.size() == 2 && view.computed(view.input(node, 0)) && view.computed(view.input(node, 1));
 }
 
 struct Scores {
-    int product = -1;
-    std::vector<int> nodes;  ///< between the product and the softmax
+    int gemm = -1;
+    std::vector<int> nodes;  ///< between the GEMM and the softmax
     std::vector<int> masks;  ///< tensors that are added, or decide
 };
 
 constexpr int deepest = 8;
 constexpr int most_visits = 256;
 
-/// The product of queries and keys whose scores `t` is made of.
+/// The GEMM of queries and keys whose scores `t` is made of.
 bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
     const int node = view.producer(t);
     if (node < 0 || depth > deepest || view.step(node).kind != StepKind::none) return false;
-    if (is_product(view, node)) {
-        found.product = node;
+    if (is_gemm(view, node)) {
+        found.gemm = node;
         return true;
     }
     const std::string_view kind = view.node(node).kind;
@@ -50,17 +50,17 @@ bool find_scores(const NetView& view, int t, Scores& found, int depth = 0) {
     return false;
 }
 
-/// The product of probabilities and values that reads `t`, and the nodes before it.
+/// The GEMM of probabilities and values that reads `t`, and the nodes before it.
 int find_values(const NetView& view, int t, std::vector<int>& passed, int& visits, int depth = 0) {
     if (depth > deepest) return -1;
     for (const int reader : view.readers(t)) {
         if (++visits > most_visits) return -1;
         const std::string_view kind = view.node(reader).kind;
-        if (is_product(view, reader)) return reader;
+        if (is_gemm(view, reader)) return reader;
         const bool follows = one_of(kind, {"Cast", "Dropout", "Identity", "Reshape", "Where", "IsNaN", "Mul", "Div", "Transpose"});
         if (!follows) continue;
         passed.push_back(reader);
-        if (const int product = find_values(view, view.output(reader), passed, visits, depth + 1); product >= 0) return product;
+        if (const int gemm = find_values(view, view.output(reader), passed, visits, depth + 1); gemm >= 0) return gemm;
         passed.pop_back();
     }
     return -1;
@@ -171,19 +171,19 @@ void find_one(NetView& view, int softmax) {
     if (!find_scores(view, view.input(softmax, 0), scores)) return;
     std::vector<int> passed;
     int visits = 0;
-    const int product = find_values(view, probabilities, passed, visits);
-    if (product < 0) return;
-    const TensorShape& queries = view.shape(view.input(scores.product, 0));
-    const TensorShape& out = view.shape(view.output(product));
-    if (queries.size() < 2 || out.size() < 2 || view.shape(view.output(scores.product)).size() < 2) return;
-    Step step{.kind = StepKind::attention, .input = view.input(scores.product, 0), .output = view.output(product), .parameters = {}};
+    const int gemm = find_values(view, probabilities, passed, visits);
+    if (gemm < 0) return;
+    const TensorShape& queries = view.shape(view.input(scores.gemm, 0));
+    const TensorShape& out = view.shape(view.output(gemm));
+    if (queries.size() < 2 || out.size() < 2 || view.shape(view.output(scores.gemm)).size() < 2) return;
+    Step step{.kind = StepKind::attention, .input = view.input(scores.gemm, 0), .output = view.output(gemm), .parameters = {}};
     AttentionShape& a = step.attention;
-    const TensorShape& score_shape = view.shape(view.output(scores.product));
+    const TensorShape& score_shape = view.shape(view.output(scores.gemm));
     set_batch(view, score_shape, a);
     a.queries = shape[shape.size() - 2];
     a.keys = shape.back();
-    const bool values_first = view.kind_of(view.input(product, 1)) == "Transpose" &&
-                              std::find(passed.begin(), passed.end(), view.producer(view.input(product, 1))) != passed.end();
+    const bool values_first = view.kind_of(view.input(gemm, 1)) == "Transpose" &&
+                              std::find(passed.begin(), passed.end(), view.producer(view.input(gemm, 1))) != passed.end();
     a.key_dim = queries.back();
     a.value_dim = values_first ? out[out.size() - 2] : out.back();
     for (const int mask : scores.masks) {
@@ -191,20 +191,20 @@ void find_one(NetView& view, int softmax) {
         a.causal = a.causal || is_causal(view, mask);
         add_position_bias(view, mask, step);
     }
-    static_cast<void>(take_layouts(view, view.input(scores.product, 0)));
-    const double of_keys = take_layouts(view, view.input(scores.product, 1));
-    const double copies = std::max(of_keys, take_layouts(view, view.input(product, values_first ? 0 : 1)));
+    static_cast<void>(take_layouts(view, view.input(scores.gemm, 0)));
+    const double of_keys = take_layouts(view, view.input(scores.gemm, 1));
+    const double copies = std::max(of_keys, take_layouts(view, view.input(gemm, values_first ? 0 : 1)));
     a.kv_heads = std::max<Count>(1, Count(static_cast<double>(std::int64_t{a.heads}) / copies));
     for (const auto* nodes : {&scores.nodes, &passed}) {
         for (const int node : *nodes) view.take(node);
     }
     for (const int node : scores.nodes) view.beside[static_cast<std::size_t>(node)] = true;
     view.take(softmax);
-    view.take(scores.product);
-    view.take(product);
-    view.step(product) = std::move(step);
+    view.take(scores.gemm);
+    view.take(gemm);
+    view.step(gemm) = std::move(step);
     // Heads lie side by side again behind it.
-    for (int next = view.sole_reader(view.output(product)); next >= 0 && one_of(view.node(next).kind, {"Transpose", "Reshape"});
+    for (int next = view.sole_reader(view.output(gemm)); next >= 0 && one_of(view.node(next).kind, {"Transpose", "Reshape"});
          next = view.sole_reader(view.output(next)))
         view.take(next);
 }

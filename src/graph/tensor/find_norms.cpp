@@ -38,8 +38,8 @@ int squared(const NetView& view, int squares) {
     const int i = view.producer(squares);
     if (i < 0) return absent_tensor;
     const bool power = view.node(i).kind == "Pow" && view.scalar(view.input(i, 1)) == 2;
-    const bool product = view.node(i).kind == "Mul" && view.input(i, 0) == view.input(i, 1);
-    return power || product ? view.input(i, 0) : absent_tensor;
+    const bool square = view.node(i).kind == "Mul" && view.input(i, 0) == view.input(i, 1);
+    return power || square ? view.input(i, 0) : absent_tensor;
 }
 
 /// x where `centered` is x less its mean.
@@ -59,7 +59,7 @@ bool is_row(const NetView& view, int constant, int t) {
     return !shape.empty() && elements_of(shape) == view.shape(t).back();
 }
 
-/// Takes a product or sum with a constant row behind `t`; returns what comes of it.
+/// Takes a multiplication by a constant row, or an addition of one, behind `t`; returns what comes of it.
 int with_row(NetView& view, int t, std::string_view kind, Step& step) {
     std::vector<int> casts;
     const int i = next_of(view, t, kind, casts);
@@ -88,7 +88,7 @@ void take_between(NetView& view, int x, int last) {
     for (const int i : open) view.take(i);
 }
 
-/// The quotient or product that ends the norm whose root `root` is; −1: there is none.
+/// The division or multiplication that ends the norm whose root `root` is; −1: there is none.
 int scaled_by(NetView& view, int root, std::vector<int>& casts) {
     const int t = view.output(root);
     if (const int quotient = next_of(view, t, "Div", casts); quotient >= 0) {
@@ -99,7 +99,7 @@ int scaled_by(NetView& view, int root, std::vector<int>& casts) {
     return next_of(view, t, "Mul", casts);
 }
 
-/// Whether quotient or product `last` is of `x`, or of that less its mean.
+/// Whether division or multiplication `last` is of `x`, or of that less its mean.
 bool scales(const NetView& view, int last, int x) {
     const auto& inputs = view.node(last).inputs;
     return std::any_of(inputs.begin(), inputs.end(), [&](int input) {

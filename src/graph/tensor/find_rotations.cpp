@@ -31,7 +31,7 @@ void take_rotation(NetView& view, int x, int last) {
             if (producer < 0 || input == x || !view.computed(input)) continue;
             const std::string_view kind = view.node(producer).kind;
             if (kind == "Mul" || kind == "Concat" || kind == "Neg" || kind == "Slice" || kind == "Split") {
-                // Tables are products too, but of others than x.
+                // Tables are multiplied too, but not with x.
                 if (view.shape(input) == view.shape(x) || kind != "Mul") open.push_back(producer);
             }
         }

@@ -26,7 +26,7 @@ const ShapeRules& shape_rules() {
         add_elementwise_rules(all);
         add_layout_rules(all);
         add_selection_rules(all);
-        add_product_rules(all);
+        add_gemm_rules(all);
         add_window_rules(all);
         add_fused_rules(all);
         return all;

@@ -59,7 +59,7 @@ using ShapeRules = std::unordered_map<std::string_view, ShapeRule>;
 void add_elementwise_rules(ShapeRules& rules);
 void add_layout_rules(ShapeRules& rules);
 void add_selection_rules(ShapeRules& rules);
-void add_product_rules(ShapeRules& rules);
+void add_gemm_rules(ShapeRules& rules);
 void add_window_rules(ShapeRules& rules);
 void add_fused_rules(ShapeRules& rules);
 

@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// Softmax of products of queries and keys, times values, in `batch` sequences.
+/// softmax(Q·Kᵀ)·V in `batch` sequences.
 struct AttentionShape {
     Count batch = 1, heads = 1, kv_heads = 1, key_dim = 0, value_dim = 0, queries = 0, keys = 0;
     bool causal = false, masked = false, biased = false;
@@ -88,8 +88,8 @@ void find_norms(NetView& view);
 /// GELU, SiLU and others that are written as several element-wise operators.
 void find_activations(NetView& view);
 void find_rotations(NetView& view);
-/// Products with weights, and the sums with a bias behind them; convolutions with bias and batch norm.
-void find_products(NetView& view);
+/// GEMMs with weights, and the additions of a bias behind them; convolutions with bias and batch norm.
+void find_gemms(NetView& view);
 /// MatMul, softmax, MatMul, with scales, masks and the transposes of heads. Takes what masks are made of.
 void find_attention(NetView& view);
 

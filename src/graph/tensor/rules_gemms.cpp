@@ -1,4 +1,4 @@
-// Matrix products and recurrent layers.
+// GEMMs and recurrent layers.
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@ namespace roofcast {
 
 namespace {
 
-/// Numpy's product of matrices, of inputs `a` and `b`.
-void product(Inference& n, std::size_t a, std::size_t b, bool transposed_a = false, bool transposed_b = false) {
+/// NumPy's matmul of inputs `a` and `b`.
+void matmul_shape(Inference& n, std::size_t a, std::size_t b, bool transposed_a = false, bool transposed_b = false) {
     TensorShape left = n.shape(a), right = n.shape(b);
     if (left.empty() || right.empty()) n.refuse("a factor is a single number");
     const bool row = left.size() == 1, column = right.size() == 1;
@@ -30,11 +30,11 @@ void product(Inference& n, std::size_t a, std::size_t b, bool transposed_a = fal
 }
 
 void matmul(Inference& n) {
-    product(n, 0, 1);
+    matmul_shape(n, 0, 1);
 }
 
 void fused_matmul(Inference& n) {
-    product(n, 0, 1, n.node().integer("transA", 0) != 0, n.node().integer("transB", 0) != 0);
+    matmul_shape(n, 0, 1, n.node().integer("transA", 0) != 0, n.node().integer("transB", 0) != 0);
 }
 
 void gemm(Inference& n) {
@@ -43,7 +43,7 @@ void gemm(Inference& n) {
 }
 
 void integer_matmul(Inference& n) {
-    product(n, 0, 1);
+    matmul_shape(n, 0, 1);
     const TensorShape out = [&] {
         TensorShape left = n.shape(0), right = n.shape(1);
         TensorShape shape = left;
@@ -54,7 +54,7 @@ void integer_matmul(Inference& n) {
 }
 
 void quantized_matmul(Inference& n) {
-    product(n, 0, 3);
+    matmul_shape(n, 0, 3);
 }
 
 /// com.microsoft: B is packed, [N, blocks, bytes].
@@ -104,7 +104,7 @@ void recurrent(Inference& n) {
 
 }  // namespace
 
-void add_product_rules(ShapeRules& rules) {
+void add_gemm_rules(ShapeRules& rules) {
     rules.emplace("MatMul", matmul);
     rules.emplace("Gemm", gemm);
     rules.emplace("MatMulInteger", integer_matmul);

@@ -1,4 +1,4 @@
-// Products with weights and what runtimes add in the same kernel: a bias, a batch norm.
+// GEMMs with weights and what runtimes add in the same kernel: a bias, a batch norm.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace roofcast {
 
 namespace {
 
-/// The bias that a fused operator of ONNX Runtime adds to its input `t` first: engines leave that to the product.
+/// The bias that a fused operator of ONNX Runtime adds to its input `t` first: engines leave that to the GEMM.
 int bias_of_fused(const NetView& view, int node, int t) {
     const std::string_view kind = view.node(node).kind;
     const bool gelu = kind == "com.microsoft.BiasGelu" || kind == "com.microsoft.FastGelu";
@@ -82,7 +82,7 @@ double packed_bits(const NetView& view, int i) {
 
 }  // namespace
 
-void find_products(NetView& view) {
+void find_gemms(NetView& view) {
     for (int i = 0; i < view.nodes(); ++i) {
         if (!view.unclaimed(i)) continue;
         const std::string_view kind = view.node(i).kind;

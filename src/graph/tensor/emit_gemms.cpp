@@ -1,4 +1,4 @@
-// Products of activations, recurrent layers, and norms that no convolution takes.
+// GEMMs of activations, recurrent layers, and norms that no convolution takes.
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-bool NetEmitter::product(int i) {
+bool NetEmitter::gemm(int i) {
     const std::string_view kind = view_.node(i).kind;
     if (kind == "LSTM" || kind == "GRU" || kind == "RNN") {
         recurrent(i);
@@ -33,9 +33,9 @@ void NetEmitter::recurrent(int i) {
     const Count directions = weights[0], inputs = weights[2], hidden = gates > 0 ? Count(weights[1]) / gates : Count(0);
     const bool batch_first = view_.node(i).integer("layout", 0) != 0;
     const Count steps = batch_first ? x[1] : x[0], batch = batch_first ? x[0] : x[1], outputs = gates * hidden;
-    OpNode& product = rows_.linear("recurrent_inputs", steps * batch, directions * outputs, inputs);
-    product.weights = as_count(elements(view_.input(i, 1))) + as_count(elements(view_.input(i, 2)));
-    if (view_.input(i, 3) >= 0) product.weights += as_count(elements(view_.input(i, 3)));
+    OpNode& gemm = rows_.linear("recurrent_inputs", steps * batch, directions * outputs, inputs);
+    gemm.weights = as_count(elements(view_.input(i, 1))) + as_count(elements(view_.input(i, 2)));
+    if (view_.input(i, 3) >= 0) gemm.weights += as_count(elements(view_.input(i, 3)));
     OpNode& states = rows_.linear("recurrent", batch, outputs, hidden);
     states.weights = 0;
     states.repeat = directions * steps;
