@@ -2,18 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "io/shell_word.hpp"
 #include "report/recommendation_tables.hpp"
 
 namespace roofcast::cli {
-
-namespace {
-
-/// As a shell takes it: in quotes where it has a space.
-std::string in_quotes(const std::string& word) {
-    return word.find(' ') == std::string::npos ? word : '"' + word + '"';
-}
-
-}  // namespace
 
 std::string check_command(const NamedRecommendation& n, const std::string& model) {
     const auto& best = n.answer.cheapest(n.request.confidence);
@@ -21,7 +13,7 @@ std::string check_command(const NamedRecommendation& n, const std::string& model
     const Deployment& d = *best;
     const Run& run = n.request.run;
     std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
-                                   in_quotes(model), name(d.precision));
+                                   shell_word(model), name(d.precision));
     const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
         if (value != usual) text += fmt::format(" {} {}", option, value);
     };
@@ -37,7 +29,7 @@ std::string check_command(const NamedRecommendation& n, const std::string& model
     add("--max-seqs", d.batch, run.software.empty() ? SchedulerOptions{}.max_sequences : 0);  // engines have limits of their own
     if (run.cache_precision() != activation_precision(d.precision)) text += fmt::format(" --kv {}", name(run.cache_precision()));
     if (run.execution != Execution::cuda_graph) text += fmt::format(" --execution {}", name(run.execution));
-    if (!run.software.empty()) text += " --software " + in_quotes(run.software);
+    if (!run.software.empty()) text += " --software " + shell_word(run.software);
     if (run.pcie) text += fmt::format(" --pcie {}", name(*run.pcie));
     return text;
 }

@@ -59,7 +59,7 @@ void emit(const std::string& engine, const Workload& workload, const GpuProfile&
         request.run.batch = std::min(request.run.batch, std::max<std::int64_t>(1, most));
     }
     const std::string& predicted = request.run.software;
-    if (!predicted.starts_with(of.software))
+    if (!lower_case(predicted).starts_with(of.software))
         request.remarks.push_back(fmt::format("These times are those of {}: --software {} predicts this engine.",
                                               predicted.empty() ? "no engine in particular" : predicted, of.software));
     request.scheduler = software.find(Execution::cuda_graph, of.software).scheduler;

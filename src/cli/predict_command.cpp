@@ -28,6 +28,8 @@ struct PredictOptions {
 
 /// The batch as users that each wait for their answer.
 LaunchRequest launch_request(const NamedPrediction& named) {
+    if (!named.prediction.runs())
+        throw NoAnswer({.what = "there is nothing to launch", .key = "--emit", .found = obstacle(named.prediction)});
     constexpr std::int64_t requests_per_user = 4;
     LaunchRequest request;
     request.run = named.prediction.request;
@@ -70,7 +72,7 @@ void run(const PredictOptions& options) {
         require_output("--trace", options.trace, options.common);
         require_apart("--trace", options.trace, {options.common.output, options.common.plot});
     }
-    if (!options.emit.empty() && predictions.front().prediction.runs())
+    if (!options.emit.empty())
         emit(options.emit, workloads.front(), gpus.front().profile, launch_request(predictions.front()), software, options.common);
     else
         write(prediction_report(predictions, options.explain), options.common);

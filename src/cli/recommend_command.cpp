@@ -167,7 +167,9 @@ void run(const RecommendOptions& o) {
     named.request.run = completed_sizes(named.request.run, workload);
     named.check = check_command(named, o.model);
     const auto& best = named.answer.cheapest(named.request.confidence);
-    if (!o.emit.empty() && best)
+    if (!o.emit.empty() && !best)
+        throw NoAnswer({.what = "no deployment meets the limits", .key = "--emit", .suggestion = "leave it out to see why"});
+    if (!o.emit.empty())
         emit(o.emit, workload, named.contestants[best->gpu].gpu->profile, launch_request(named, *best), software, o.common);
     else
         write(recommendation_report(named), o.common);

@@ -21,7 +21,9 @@ bool is_primitive(std::string_view name) {
 }
 
 bool is_reserved(std::string_view name) {
-    return is_primitive(name) || name == "from" || name == "name" || name == "when" || name == "repeat" || name == "in";
+    constexpr std::string_view words[] = {"from", "name", "when", "repeat", "in",   "channels", "if",
+                                          "else", "and",  "or",   "not",    "true", "false"};
+    return is_primitive(name) || std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 
 bool is_block_name(std::string_view name) {
@@ -34,7 +36,7 @@ BlockArgument argument_of(const std::string& text, const TableReader& reader) {
     BlockArgument argument{.name = trimmed(std::string_view(text).substr(0, equals)), .standard = {}, .required = true};
     if (!is_block_name(argument.name) || is_reserved(argument.name))
         throw reader.error("arguments", "an argument cannot have this name", argument.name,
-                           "small letters, digits and _; no name of a primitive or of an option of every layer");
+                           "small letters, digits and _; no name of a primitive, of an option of every layer, or of a word of expressions");
     if (equals == std::string::npos) return argument;
     argument.required = false;
     argument.standard = trimmed(std::string_view(text).substr(equals + 1));
@@ -44,7 +46,12 @@ BlockArgument argument_of(const std::string& text, const TableReader& reader) {
 
 NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks& file) {
     if (!is_block_name(name) || is_reserved(name))
-        throw reader.error("", "a block cannot have this name", name, "small letters, digits and _; no name of a primitive");
+        throw Error({.what = "a block cannot have this name",
+                     .file = reader.file(),
+                     .line = reader.line(),
+                     .key = fmt::format("blocks.{}", name),
+                     .found = {},
+                     .expected = "small letters, digits and _; no name of a primitive"});
     NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .file = &file};
     for (const std::string& text : reader.texts_if("arguments")) {
         block.arguments.push_back(argument_of(text, reader));

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "roofcast.h"
 
@@ -50,18 +49,6 @@ static void check_steps(roofcast_step_model* model) {
     CHECK(roofcast_step_us(model, 0, 1, NAN) < 0);
 }
 
-static double microseconds_a_call(const roofcast_step_model* model) {
-    enum { calls = 200000 };
-    struct timespec start, end;
-    double sum = 0;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    for (int i = 0; i < calls; ++i)
-        sum += roofcast_step_us(model, i % 3 == 0 ? 1 + (i * 37) % 4096 : 0, 1 + (i * 7) % 512, 1.0 + (i * 131) % 8192);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    CHECK(sum > 0);
-    return ((double)(end.tv_sec - start.tv_sec) * 1e6 + (double)(end.tv_nsec - start.tv_nsec) / 1e3) / calls;
-}
-
 int main(void) {
     const char* const settings[] = {"software=vllm", "precision=fp8", "tp=2", "max_sequences=512", NULL};
     check_errors();
@@ -72,9 +59,7 @@ int main(void) {
     }
     check_steps(model);
     CHECK(roofcast_step_model_prepare(model) == 0);
-    const double each = microseconds_a_call(model);
-    printf("roofcast %s: %.3f us a call\n", roofcast_version(), each);
-    CHECK(each > 0);
+    CHECK(strlen(roofcast_version()) > 0);
     roofcast_step_model_free(model);
     return failures;
 }

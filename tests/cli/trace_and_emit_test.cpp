@@ -98,8 +98,13 @@ TEST_CASE("--emit is refused where there is nothing to launch") {
     CHECK(contains(refused("predict " + two_gpus + "--emit vlm"), "did you mean vllm?"));
     CHECK(contains(refused("predict " + two_gpus + "--emit vllm --format json"), "shell script"));
     CHECK(contains(refused("predict --gpu t4 --gpu l4 --model llama-3.1-8b --emit vllm"), "name one of each"));
-    // What does not fit is answered by its report, and no.
-    CHECK(roofcast::test::roofcast("predict --gpu t4 --model llama-3.1-70b --emit vllm").exit_code == 1);
+    // A shell that is given the output runs nothing.
+    for (const char* question : {"predict --gpu t4 --model llama-3.1-70b --emit vllm",
+                                 "recommend --gpu t4 --model llama-3.1-8b --rate 1/s --slo tpot=1ms --emit vllm"}) {
+        const auto run = roofcast::test::roofcast(question);
+        CHECK(run.exit_code == 1);
+        CHECK(run.output.empty());
+    }
 }
 
 TEST_CASE("a model is found by its name") {

@@ -174,6 +174,10 @@ TEST_CASE("wrong calls, definitions and names of blocks are errors") {
     CHECK(net_error(net_text("{conv = 8}", "[blocks.conv]\nlayers = [{conv = 8}]\n")).what == "a block cannot have this name");
     CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"from\"]\nlayers = [{conv = 8}]\n")).what ==
           "an argument cannot have this name");
+    // A word of expressions would hide the argument.
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"if\"]\nlayers = [{conv = 8}]\n")).what ==
+          "an argument cannot have this name");
+    CHECK(net_error(net_text("{conv = 8}", "[blocks.else]\nlayers = [{conv = 8}]\n")).key == "blocks.else");
     CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"n\", \"n = 2\"]\nlayers = [{conv = 8}]\n")).what ==
           "the argument is named twice");
     CHECK(net_error(net_text("{conv = 8}", "[blocks.unit]\narguments = [\"n =\"]\nlayers = [{conv = 8}]\n")).what ==
