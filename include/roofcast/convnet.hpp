@@ -37,9 +37,9 @@ enum class ConvBlock {
     planes,
     pointwise,
     scale,
+    multiply,
     channel_gate,
     split_attention,
-    again,
     project,
     dot_product,
     channel_product,
@@ -47,14 +47,7 @@ enum class ConvBlock {
     lstm,
     deformable_encoder,
     add,
-    basic,
-    bottleneck,
-    regnet,
-    norm_free,
-    mbconv,
-    fused_mbconv,
     convnext,
-    convmixer,
     poolformer,
     convformer,
     transformer,
@@ -64,13 +57,6 @@ enum class ConvBlock {
     mlp,
     class_attention,
     outlook,
-    c3,
-    c2,
-    c2f,
-    c3k2,
-    sppf,
-    c2psa,
-    a2c2f,
     detect,
     segment,
     pose,
@@ -93,6 +79,7 @@ struct ConvLayer {
     std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
     std::int64_t repeat = 1;
     std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
+    std::int64_t stream = 0;              ///< layers of a segment on other streams may run beside it
     std::int64_t pool_stride = 0;         ///< of pooling and transposed layers; 0: their window
     std::int64_t kernel_width = 0;        ///< where it is not that of a square; 0: square
     std::optional<std::int64_t> padding;  ///< absent: keeps the size at stride 1
@@ -109,17 +96,10 @@ struct ConvLayer {
     std::int64_t protos = 0;              ///< channels of the mask prototypes
     std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default
-    double squeeze_excite = 0;            ///< squeezed over outer channels; 0: none
     std::optional<Activation> activation;
     std::optional<ConvNorm> norm;
-    std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation where `squeeze_excite` is given
+    std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation
     bool bias = false, shortcut = true;
-    bool scaled = true;                 ///< follows the net's width multiple
-    bool average_downsample = false;    ///< the shortcut halves the image by pooling
-    bool wide_squeeze = false;          ///< squeeze-and-excitation relative to the expanded channels
-    bool nested = false;                ///< C3k2 with C3 blocks inside
-    bool attention = true;              ///< A2C2f with area attention inside, else C3 blocks
-    bool residual = false;              ///< A2C2f: scaled shortcut around the block
     bool layer_scale = false;           ///< a learned factor per channel on each branch
     bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
     bool residual_scale = false;        ///< the same on what the branches are added to
@@ -128,10 +108,6 @@ struct ConvLayer {
     bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
     bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places in addition to what they found
     bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
-    bool inverted = false;              ///< norm-free: hidden channels relative to the inputs, and gated (NF-RegNet)
-    bool second_conv = false;           ///< norm-free: two convolutions of 3×3
-    bool skip_gain = false;             ///< norm-free: a learned factor on the branch (SkipInit)
-    bool pre_norm = false;              ///< mbconv: normalizes what enters; its last convolution has a bias in place of a norm
     bool separate_projections = false;  ///< attention: queries, keys and values are GEMMs of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
@@ -146,24 +122,22 @@ struct ConvLayer {
     bool library_attention = false;     ///< the same: by the framework's library, not by GEMMs in the model's code
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
-    bool copied = true;                 ///< slice: made contiguous; else what reads it reads it where it lies
-    std::string place;                  ///< where it is written: "layers[3].bottleneck: layers[0]"; empty: nowhere
+    std::optional<Activation> gate_activation;  ///< channel gate: of the gate itself; absent: sigmoid
+    bool published = true;                      ///< convolution: false where published counts leave it out
+    bool copied = true;                         ///< slice: made contiguous; else what reads it reads it where it lies
+    std::int64_t runs = 1;                      ///< so often in a row, layer by layer: equal repetitions of what it is in
+    std::string segment;                        ///< it is in one of this name with the layers before or behind it; empty: in one of its own
+    bool opens_segment = false;                 ///< the first of its segment
+    std::string place;                          ///< where it is written: "layers[3].bottleneck: layers[0]"; empty: nowhere
 
     bool operator==(const ConvLayer&) const = default;
 };
 
-/// How the depth and width multiples round.
-enum class CompoundScaling { yolo, efficientnet };
-
-/// Convolutional net or detector: a list of layers, with the compound scaling of its variants.
+/// Convolutional net or detector: a list of layers.
 struct ConvNet {
     std::int64_t image_size = 224, channels = 3, classes = 1000;
     double aspect = 1;            ///< width of images over their height, which `image_size` is
     std::int64_t dimensions = 2;  ///< 1: a row of `image_size` frames; 2: a square; 3: a cube
-    double depth_multiple = 1, width_multiple = 1;
-    std::int64_t max_channels = 0;     ///< cap before width scaling; 0: none
-    std::int64_t channel_divisor = 8;  ///< scaled channels are rounded to a multiple of this
-    CompoundScaling scaling = CompoundScaling::yolo;
     Activation activation = Activation::relu;
     ConvNorm norm = ConvNorm::batch;
     std::int64_t norm_groups = 1;       ///< of channels, in group norms

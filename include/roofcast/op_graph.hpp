@@ -37,6 +37,7 @@ struct OpNode {
     Seconds host_work{};       ///< CPU work per pass, handed over when earlier operators have finished
     bool joined = false;       ///< fused into the kernel of the operator before it
     int stream = 0;            ///< nodes of equal `stream` run in order; others of the same segment may overlap
+    friend bool operator==(const OpNode&, const OpNode&) = default;
 };
 
 /// A stretch of operators that runs `repeat` times (a layer).
@@ -45,6 +46,11 @@ struct Segment {
     std::int64_t repeat = 1;
     std::vector<OpNode> nodes;
     bool after_gpu = false;  ///< the CPU reads results of earlier operators, and launches it when they have finished
+
+    /// Whether both run the same operators, however often.
+    [[nodiscard]] bool repeats(const Segment& other) const {
+        return name == other.name && after_gpu == other.after_gpu && nodes == other.nodes;
+    }
 };
 
 /// What a graph does not say of weights that are stored tensor by tensor: of `TensorFormats`.

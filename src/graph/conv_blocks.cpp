@@ -14,7 +14,7 @@ namespace {
 
 /// Throws Error where a block that keeps its channels is given another number of them.
 void require_kept(const Map& x, const ConvLayer& layer, Count channels) {
-    constexpr std::array keeping{ConvBlock::convnext, ConvBlock::convmixer,       ConvBlock::poolformer, ConvBlock::convformer,
+    constexpr std::array keeping{ConvBlock::convnext, ConvBlock::poolformer,      ConvBlock::convformer,
                                  ConvBlock::mlp,      ConvBlock::class_attention, ConvBlock::outlook};
     const bool keeps = std::find(keeping.begin(), keeping.end(), layer.block) != keeping.end();
     if (!keeps || layer.size == 0 || channels == x.channels) return;
@@ -28,22 +28,8 @@ void require_kept(const Map& x, const ConvLayer& layer, Count channels) {
 Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels) {
     require_kept(x, layer, channels);
     switch (layer.block) {
-        case ConvBlock::basic:
-            return basic_block(b, x, layer, channels);
-        case ConvBlock::bottleneck:
-            return bottleneck_block(b, x, layer, channels);
-        case ConvBlock::regnet:
-            return regnet_block(b, x, layer, channels);
-        case ConvBlock::norm_free:
-            return norm_free_block(b, x, layer, channels);
-        case ConvBlock::mbconv:
-            return mbconv_block(b, x, layer, channels);
-        case ConvBlock::fused_mbconv:
-            return fused_mbconv_block(b, x, layer, channels);
         case ConvBlock::convnext:
             return convnext_block(b, x, layer);
-        case ConvBlock::convmixer:
-            return convmixer_block(b, x, layer, channels);
         case ConvBlock::poolformer:
             return poolformer_block(b, x, layer, channels);
         case ConvBlock::convformer:
@@ -60,31 +46,17 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count c
             return mlp_block(b, x, layer);
         case ConvBlock::class_attention:
             return class_attention_block(b, x, layer);
-        case ConvBlock::outlook:
-            return outlook_block(b, x, layer);
-        case ConvBlock::c3:
-            return c3_block(b, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c2:
-            return c2_block(b, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c2f:
-            return c2f_block(b, x, channels, layer.repeat, layer.shortcut);
-        case ConvBlock::c3k2:
-            return c3k2_block(b, x, layer, channels, layer.repeat);
-        case ConvBlock::sppf:
-            return sppf_block(b, x, channels, layer.kernel);
-        case ConvBlock::c2psa:
-            return c2psa_block(b, x, channels, layer.repeat);
         default:
-            return a2c2f_block(b, x, layer, channels, layer.repeat);
+            return outlook_block(b, x, layer);
     }
 }
 
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, Count protos) {
+void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
     switch (layer.block) {
         case ConvBlock::detect:
             return detect_head(b, in, layer, b.net.classes);
         case ConvBlock::segment:
-            return segment_head(b, in, layer, protos);
+            return segment_head(b, in, layer, layer.protos);
         case ConvBlock::pose:
             return pose_head(b, in, layer);
         case ConvBlock::anchor_detect:

@@ -12,16 +12,7 @@ namespace roofcast {
 
 inline constexpr Count box_sides = 4;
 
-// Residual nets.
-Map basic_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-Map bottleneck_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-Map regnet_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-Map norm_free_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-// Mobile nets.
-Map mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-Map fused_mbconv_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);
-Map convmixer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 // Blocks that mix places, then channels, each added to the stream.
 Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
 Map convformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
@@ -36,19 +27,9 @@ Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 /// Maps of several sizes, whose places attend to a few learned ones of each. Returns the last, and largest, of them.
 Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
-// Cross-stage partial blocks of the YOLO family. `repeat` counts the blocks inside.
-Map c3_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
-Map c2_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
-Map c2f_block(ConvBuilder& b, const Map& x, Count channels, Count repeat, bool shortcut);
-Map c3k2_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat);
-Map sppf_block(ConvBuilder& b, const Map& x, Count channels, Count kernel);
-Map c2psa_block(ConvBuilder& b, const Map& x, Count channels, Count repeat);
-Map a2c2f_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count channels, Count repeat);
-/// Two 3×3 units with shortcut, hidden channels `hidden`.
-void csp_bottleneck(ConvBuilder& b, const Map& x, Count first_kernel, Count hidden, bool shortcut);
 // Heads. They end the graph.
-/// The head that `layer` names; `protos`: channels of its mask prototypes, scaled as the net is.
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer, Count protos);
+/// The head that `layer` names.
+void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count classes);
 void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count protos);
 void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
@@ -62,14 +43,8 @@ void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
-/// Squeeze-and-excitation: pooled, two small GEMMs, a sigmoid gate per channel.
-void squeeze_excite(ConvBuilder& b, const Map& x, Count squeezed, Activation inner, Activation gate = Activation::sigmoid);
-
 /// Weighs the channels of `x` as the layer's `gate` says.
-void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count squeezed, Activation inner);
-[[nodiscard]] inline bool gates_channels(const ConvLayer& layer) {
-    return layer.gate.has_value() || layer.squeeze_excite > 0;
-}
+void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 
 /// The sum of parts of the channels, or of several maps, weighed for each channel by what all of them find.
 Map split_attention(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);

@@ -55,9 +55,18 @@ Count ConvBuilder::window_places(Count side) const {
 
 void ConvBuilder::segment(std::string name, Count repeat) {
     constexpr std::size_t usual_nodes = 4;
-    if (!graph_.segments.empty() && graph_.segments.back().nodes.empty()) graph_.segments.pop_back();
+    close_segment();
     graph_.segments.push_back({.name = std::move(name), .repeat = repeat * times_, .nodes = {}});
     graph_.segments.back().nodes.reserve(usual_nodes);
+}
+
+void ConvBuilder::close_segment() {
+    auto& segments = graph_.segments;
+    if (!segments.empty() && segments.back().nodes.empty()) segments.pop_back();
+    if (segments.size() < 2 || !segments.back().repeats(segments[segments.size() - 2])) return;
+    const Count more = segments.back().repeat;
+    segments.pop_back();
+    segments.back().repeat += more;
 }
 
 OpNode& ConvBuilder::emit(std::string name, Op op, Fusion fusion, Count in, Count out) {
@@ -279,6 +288,7 @@ void ConvBuilder::release(Map& map) {
 }
 
 OpGraph ConvBuilder::finish() && {
+    close_segment();
     graph_.peak_activations = static_cast<double>(peak_ * run_.batch) * element_size(stored_);
     return std::move(graph_);
 }

@@ -136,8 +136,6 @@ public:
     void read_back_sizes() { graph_.segments.back().after_gpu |= lowering_.reads_back_sizes; }
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
     void suppress(Count boxes);
-    /// Self-attention over the places of a map, in `area` stripes.
-    void attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area = 1);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
     OpNode& cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows = 1, Count value_dim = 0);
     /// `batch` GEMMs of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
@@ -180,6 +178,8 @@ public:
     [[nodiscard]] OpGraph finish() &&;
 
 private:
+    /// Drops the last segment where it is empty, or counts it as a repetition of an equal one before it.
+    void close_segment();
     /// Kernels that EvoNorm and filter response normalization are made of. `activated`: with their own non-linearity.
     void evo_norm(const Map& map, bool activated);
     void filter_response_norm(const Map& map, bool activated);

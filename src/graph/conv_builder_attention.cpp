@@ -5,16 +5,6 @@
 
 namespace roofcast {
 
-void ConvBuilder::attention(const Map& in, Count heads, Count key_dim, Count value_dim, Count area) {
-    const Count rows = in.places() / area;
-    const AttentionSize size{
-        .batch = run_.batch * area, .heads = heads, .key_dim = key_dim, .value_dim = value_dim, .queries = rows, .keys = rows};
-    // Published counts of these nets come from a profiler of modules, which does not see the two GEMMs of attention.
-    emit("attention", pass_attention(run_, lowering_, stored_, size), Fusion::none, heads * (2 * key_dim + value_dim) * in.places(),
-         heads * value_dim * in.places())
-        .macs = 0;
-}
-
 OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows, Count value_dim) {
     const AttentionSize size{.batch = run_.batch * windows,
                              .heads = heads,

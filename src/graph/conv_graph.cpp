@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -15,10 +14,6 @@
 namespace roofcast {
 
 namespace {
-
-Count rounded_up(double channels, Count divisor) {
-    return static_cast<Count>(std::ceil(channels / static_cast<double>(divisor))) * divisor;
-}
 
 /// Walks the layers of one net.
 class Walk {
@@ -46,7 +41,7 @@ private:
     Map output(std::size_t i) {
         const ConvLayer& layer = net_.layers[i];
         try {
-            return layer.block == ConvBlock::again ? again(i) : block(layer, inputs(i));
+            return block(layer, inputs(i));
         } catch (const Error& e) {
             ErrorDetail detail = e.detail();
             if (detail.key == "image_size") throw;  // of the run, not of the layer
@@ -83,33 +78,12 @@ private:
         return maps;
     }
 
-    [[nodiscard]] Count width(const ConvLayer& layer) const { return layer.scaled ? width(layer.size) : Count(layer.size); }
-    [[nodiscard]] Count width(Count channels) const {
-        if (net_.width_multiple == 1) return capped(channels);
-        const double scaled = static_cast<double>(capped(channels)) * net_.width_multiple;
-        return net_.scaling == CompoundScaling::yolo ? rounded_up(scaled, net_.channel_divisor)
-                                                     : static_cast<Count>(divisible(scaled, static_cast<double>(net_.channel_divisor)));
-    }
-    [[nodiscard]] Count capped(Count channels) const {
-        return net_.max_channels > 0 ? std::min<Count>(channels, net_.max_channels) : channels;
-    }
-
-    [[nodiscard]] Count depth(const ConvLayer& layer) const {
-        if (layer.repeat == 1 && net_.scaling == CompoundScaling::yolo) return 1;
-        constexpr double noise = 1e-9;
-        const double scaled = static_cast<double>(layer.repeat) * net_.depth_multiple;
-        const double whole = net_.scaling == CompoundScaling::yolo ? std::nearbyint(scaled) : std::ceil(scaled - noise);
-        return std::max<Count>(1, static_cast<Count>(whole));
-    }
-
     Map block(const ConvLayer& layer, const std::vector<Map>& in);
-    Map again(std::size_t i);
     Map primitive(const ConvLayer& layer, const std::vector<Map>& in);
     Map by_element(const ConvLayer& layer, const Map& x);
     Map resized(const ConvLayer& layer, const Map& x);
     Map convolutions(const ConvLayer& layer, Map x);
     Map sum(const std::vector<Map>& in);
-    Map backbone(const ConvLayer& written, const Map& x);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
     const ConvNet& net_;
@@ -120,50 +94,31 @@ private:
 
 Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
+    builder_.repeat_segments(layer.runs);
+    if (layer.opens_segment) builder_.segment(layer.segment);
+    if (layer.segment.empty() && layer.block <= ConvBlock::add) builder_.segment(std::string(roofcast::name(layer.block)));
+    builder_.on_stream(static_cast<int>(layer.stream));
     if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::deformable_encoder) return place_mixer(builder_, in, layer);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
-    if (layer.block <= ConvBlock::a2c2f) return backbone(layer, in.front());
-    head_block(builder_, in, layer, width(layer.protos));
+    if (layer.block < ConvBlock::detect) return backbone_block(builder_, in.front(), layer, layer.size);
+    head_block(builder_, in, layer);
     return {.channels = net_.classes, .height = 1, .width = 1};
 }
 
-/// Layers before number `i` once more: they read each other's new outputs, and the first what the last one gave.
-Map Walk::again(std::size_t i) {
-    const auto count = static_cast<std::size_t>(net_.layers[i].size);
-    Map y = outputs_[i - 1];
-    if (net_.layers[i].repeat < 2) return y;
-    const std::size_t start = i - count;
-    std::vector<Map> made;
-    builder_.repeat_segments(net_.layers[i].repeat - 1);
-    for (std::size_t j = start; j < i; ++j) {
-        std::vector<Map> in;
-        for (const Count from : net_.layers[j].from) {
-            const Count source = source_layer(from, j) - static_cast<Count>(start);
-            in.push_back(source < 0 ? y : made[static_cast<std::size_t>(source)]);
-            in.back().kept = false;
-        }
-        ConvLayer layer = net_.layers[j];
-        layer.stride = 1;
-        if (layer.pool_stride > 0) layer.pool_stride = 1;
-        made.push_back(block(layer, in));
-    }
-    builder_.repeat_segments(1);
-    return made.back();
-}
-
 Map Walk::convolutions(const ConvLayer& layer, Map x) {
-    ConvSpec spec{.channels = width(layer),
+    ConvSpec spec{.channels = layer.size,
                   .kernel = layer.kernel,
                   .stride = layer.stride,
-                  .groups = layer.group_width > 0 ? width(layer) / layer.group_width : Count(layer.groups),
+                  .groups = layer.group_width > 0 ? Count(layer.size) / layer.group_width : Count(layer.groups),
                   .dilation = layer.dilation,
                   .kernel_width = layer.kernel_width,
                   .padding = layer.padding,
                   .bias = layer.bias,
                   .norm = layer.norm.value_or(net_.norm),
-                  .activation = layer.activation.value_or(net_.activation)};
+                  .activation = layer.activation.value_or(net_.activation),
+                  .published = layer.published};
     for (Count i = 0; i < layer.repeat; ++i) {
-        builder_.segment("conv");
+        if (i > 0 && layer.segment.empty()) builder_.segment("conv");
         x = builder_.conv(x, spec);
         spec.stride = 1;
     }
@@ -197,16 +152,16 @@ Map Walk::sum(const std::vector<Map>& in) {
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
-    if (layer.block == ConvBlock::conv) return convolutions(layer, x);
-    builder_.segment(std::string(roofcast::name(layer.block)));
     switch (layer.block) {
+        case ConvBlock::conv:
+            return convolutions(layer, x);
         case ConvBlock::transposed: {
             const Map y =
-                builder_.transposed(x, width(layer), layer.kernel, layer.pool_stride > 0 ? layer.pool_stride : layer.kernel, layer.bias);
+                builder_.transposed(x, layer.size, layer.kernel, layer.pool_stride > 0 ? layer.pool_stride : layer.kernel, layer.bias);
             return builder_.normalize_and_activate(y, layer.norm.value_or(net_.norm), layer.activation.value_or(net_.activation));
         }
         case ConvBlock::channel_gate:
-            gate_channels(builder_, x, layer, layer.size, layer.activation.value_or(net_.activation));
+            gate_channels(builder_, x, layer);
             return x;
         case ConvBlock::split_attention:
             return split_attention(builder_, in, layer);
@@ -218,13 +173,17 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.to_planes(x);
         case ConvBlock::concat:
             return builder_.concat(in);
-        case ConvBlock::add:
-            return sum(in);
+        case ConvBlock::add: {
+            const Map y = sum(in);
+            builder_.activate(y, layer.activation.value_or(Activation::none));
+            return y;
+        }
         case ConvBlock::normalize:
         case ConvBlock::positions:
         case ConvBlock::affine:
         case ConvBlock::pointwise:
         case ConvBlock::scale:
+        case ConvBlock::multiply:
             return by_element(layer, x);
         default:
             return resized(layer, x);
@@ -252,6 +211,9 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
             if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
             return x;
         }
+        case ConvBlock::multiply:
+            builder_.scale(x, static_cast<double>(layer.size));
+            return x;
         default:
             return builder_.layer_scale(x);
     }
@@ -274,12 +236,6 @@ Map Walk::resized(const ConvLayer& layer, const Map& x) {
         default:
             return builder_.upsample(x, layer.size, layer.bilinear);
     }
-}
-
-Map Walk::backbone(const ConvLayer& written, const Map& x) {
-    ConvLayer layer = written;
-    layer.repeat = depth(written);
-    return backbone_block(builder_, x, layer, width(layer));
 }
 
 }  // namespace

@@ -23,13 +23,16 @@ Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvL
     const bool windowed = side > 0 && side < std::max(queries.height, queries.width);
     // Vaswani et al., HaloNet (2021): keys of a window reach beyond it.
     const Count key_side = !windowed ? keys.height : layer.kernel > 1 ? Count(layer.kernel) : side;
-    const HeadShape shape{.windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : Count(1),
-                          .queries = windowed ? side * side : queries.places(),
-                          .keys = windowed ? key_side * key_side : keys.places(),
+    const Count windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : Count(layer.area);
+    const HeadShape shape{.windows = windows,
+                          .queries = windowed ? side * side : queries.places() / windows,
+                          .keys = windowed ? key_side * key_side : keys.places() / windows,
                           .heads = heads,
                           .key_dim = inner / heads,
                           .value_dim = layer.size / heads};
+    const std::size_t before = b.nodes().size();
     scored_attention(b, layer, shape, windowed ? side : queries.height, key_side);
+    for (std::size_t i = before; !layer.published && i < b.nodes().size(); ++i) b.nodes()[i].macs = 0;
     return {.channels = layer.size, .height = queries.height, .width = queries.width};
 }
 
@@ -75,7 +78,6 @@ Map lstm(ConvBuilder& b, const Map& in, Count hidden) {
 }  // namespace
 
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
-    b.segment(std::string(name(layer.block)));
     const Map& x = in.front();
     switch (layer.block) {
         case ConvBlock::project:

@@ -25,7 +25,7 @@ std::vector<Workload> load_workloads(const std::filesystem::path& file, BlockLib
 /// As `load_workload(file, id)`, with blocks of `blocks`.
 Workload load_workload(const std::filesystem::path& file, std::string_view id, BlockLibrary& blocks);
 
-/// Blocks that `file` may use: those of `blocks/` beside it, then those of `models_folder`.
+/// Blocks that `file` may use: those of `blocks/` beside it, then those of `models_folder`, then the shipped ones.
 BlockLibrary blocks_for(const std::filesystem::path& file, const std::filesystem::path& models_folder = {});
 
 /// Whether `folder` is that of a Hugging Face checkpoint: it holds a config.json.

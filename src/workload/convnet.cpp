@@ -22,15 +22,8 @@ std::optional<Word> word_if(TableReader& reader, const Names& names, std::string
     });
 }
 
-CompoundScaling read_scaling(TableReader& reader) {
-    const auto text = reader.text_if("scaling");
-    if (!text || *text == "yolo") return CompoundScaling::yolo;
-    if (*text == "efficientnet") return CompoundScaling::efficientnet;
-    throw reader.error("scaling", "unknown rounding rule", {}, "yolo or efficientnet", did_you_mean(*text, {"yolo", "efficientnet"}));
-}
-
 /// `layers` of a net: a list, or the name of a block that is the whole net.
-std::vector<ConvLayer> read_layers(TableReader& reader, const ConvNet& net, BlockLibrary& library) {
+std::vector<ConvLayer> read_layers(TableReader& reader, const ConvNet& net, const NetScaling& scaling, BlockLibrary& library) {
     const toml::node* node = reader.node("layers");
     if (node == nullptr) throw reader.missing("layers", "a list of layers");
     const FileBlocks own(reader.node("blocks"), reader.file());
@@ -45,7 +38,7 @@ std::vector<ConvLayer> read_layers(TableReader& reader, const ConvNet& net, Bloc
     }
     if (list == nullptr || list->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     TableReader values = reader.table("values");
-    std::vector<ConvLayer> layers = expanded_layers(net, *list, values, own, library);
+    std::vector<ConvLayer> layers = expanded_layers({net, scaling, own, library}, *list, values);
     values.finish();
     return layers;
 }
@@ -63,11 +56,7 @@ ConvNet read_convnet(TableReader& reader, BlockLibrary& library) {
         throw reader.error("aspect", "only two-dimensional nets have an aspect ratio", {}, "dimensions = 2");
     net.channels = reader.count_if("channels", 1, 1 << 16).value_or(net.channels);
     net.classes = reader.count_if("classes", 1, largest_size).value_or(net.classes);
-    net.depth_multiple = reader.number_if("depth_multiple", plausible_factor).value_or(1);
-    net.width_multiple = reader.number_if("width_multiple", plausible_factor).value_or(1);
-    net.max_channels = reader.count_if("max_channels", 1, largest_size).value_or(0);
-    net.channel_divisor = reader.count_if("channel_divisor", 1, largest_size).value_or(net.channel_divisor);
-    net.scaling = read_scaling(reader);
+    const NetScaling scaling(reader);
     if (const auto found = word_if<Activation>(reader, activation_names, "activation")) net.activation = *found;
     if (const auto found = word_if<ConvNorm>(reader, norm_names, "norm")) net.norm = *found;
     net.norm_groups = reader.count_if("norm_groups", 1, largest_size).value_or(net.norm_groups);
@@ -82,7 +71,7 @@ ConvNet read_convnet(TableReader& reader, BlockLibrary& library) {
     if (net.masks_frames && net.dimensions != 1) throw reader.error("masks_frames", "only utterances have frames", {}, "dimensions = 1");
     net.activation_gain = reader.flag_if("activation_gain").value_or(false);
     net.grouped_repeats = reader.flag_if("grouped_repeats").value_or(false);
-    net.layers = read_layers(reader, net, library);
+    net.layers = read_layers(reader, net, scaling, library);
     return net;
 }
 

@@ -94,33 +94,30 @@ private:
             refuse(key, layer.block == ConvBlock::attend && layer.reduction > 1, "its GEMMs are as wide as its output", "no reduction");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
-        const double expansion = static_cast<double>(layer.inner) + layer.expand;
-        refuse("squeeze_excite", layer.block == ConvBlock::fused_mbconv && expansion <= 1,
-               "a block without expansion has nothing to squeeze", "an expand above 1");
         refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
     }
 
     void require_option(const BlockSpec& spec, std::string_view key, const toml::node& node) const {
-        if (key == "from" || key == "repeat" || key == "name" || key == "when") return;
+        if (is_option_of_every_layer(key)) return;
         std::vector<std::string> known = words(spec.options);
         if (std::find(known.begin(), known.end(), key) != known.end()) return;
-        known.insert(known.end(), {"from", "repeat", "name", "when"});
+        known.insert(known.end(), options_of_every_layer.begin(), options_of_every_layer.end());
         throw error(key, node, fmt::format("unknown option of a {} layer", spec.name), std::string(key),
                     fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key, known));
     }
 
     void read_option(ConvLayer& layer, std::string_view key, const toml::node& node) {
         for (const auto& field : counts) {
-            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" ? 0 : 1);
+            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" || key == "stream" ? 0 : 1);
         }
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
         }
         if (key == "padding") layer.padding = count(key, node, 0);
         if (key == "expand") layer.expand = number(key, node);
-        if (key == "squeeze_excite") layer.squeeze_excite = number(key, node);
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
+        if (key == "gate_activation") layer.gate_activation = word<Activation>(activation_names, key, node);
         if (key == "gate") layer.gate = word<ChannelGate>(gate_names, key, node);
         if (key == "anchors") layer.anchors = list(key, node, 1);
     }
@@ -164,9 +161,11 @@ private:
 
     std::string text(std::string_view key, const toml::node& node) const {
         if (!node.is_string()) throw error(key, node, "wrong type", {}, "a quoted string");
-        const auto named = scope_.find(node.as_string()->get());
-        const auto* word = named ? std::get_if<std::string>(&*named) : nullptr;
-        return word != nullptr ? *word : node.as_string()->get();
+        const std::string& written = node.as_string()->get();
+        if (written.find(' ') == std::string::npos && !scope_.find(written)) return written;
+        const Value value = scope_.value(place(key), node, true);
+        const auto* word = std::get_if<std::string>(&value);
+        return word != nullptr ? *word : written;
     }
 
     template <class Word, class Names>
@@ -211,7 +210,7 @@ std::string_view name(ConvBlock block) {
     for (const auto& spec : block_specs) {
         if (spec.block == block) return spec.name;
     }
-    return block == ConvBlock::again ? "again" : "";
+    return {};
 }
 
 const BlockSpec* primitive_of(const toml::table& layer) {

@@ -21,17 +21,23 @@ enum BlockTraits : unsigned {
     repeated = 2,  ///< `repeat` may be above 1
 };
 
+/// What every primitive may say. A `repeat` of 0 leaves it out.
+inline constexpr std::array<std::string_view, 5> options_of_every_layer{"from", "repeat", "name", "when", "stream"};
+constexpr bool is_option_of_every_layer(std::string_view key) {
+    return std::find(options_of_every_layer.begin(), options_of_every_layer.end(), key) != options_of_every_layer.end();
+}
+
 struct BlockSpec {
     std::string_view name;
     ConvBlock block;
-    std::string_view options;  ///< besides `from`, `repeat`, `name` and `when`, which every block has: 0 leaves it out
+    std::string_view options;  ///< besides those of every layer
     unsigned traits = plain;
     [[nodiscard]] bool is(BlockTraits trait) const { return (traits & trait) != 0; }
 };
 
 inline constexpr std::array block_specs{
-    BlockSpec{"conv", ConvBlock::conv, "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled",
-              repeated},
+    BlockSpec{"conv", ConvBlock::conv,
+              "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published", repeated},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
     BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide", bare},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
@@ -48,27 +54,20 @@ inline constexpr std::array block_specs{
     BlockSpec{"planes", ConvBlock::planes, "", bare},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide", bare},
     BlockSpec{"scale", ConvBlock::scale, "", bare},
-    BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation"},
+    BlockSpec{"multiply", ConvBlock::multiply, "", bare},
+    BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation gate_activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
-    BlockSpec{
-        "dot_product", ConvBlock::dot_product,
-        "heads inner window kernel relative_positions position_network decomposed_positions fused_attention library_attention score_passes "
-        "wide_scores"},
+    BlockSpec{"dot_product", ConvBlock::dot_product,
+              "heads inner area published window kernel relative_positions position_network decomposed_positions fused_attention "
+              "library_attention score_passes "
+              "wide_scores"},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
     BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare},
-    BlockSpec{"add", ConvBlock::add, "", bare},
-    BlockSpec{"basic", ConvBlock::basic, "stride squeeze_excite average_downsample gate", repeated},
-    BlockSpec{"bottleneck", ConvBlock::bottleneck, "stride groups inner expand squeeze_excite average_downsample gate", repeated},
-    BlockSpec{"regnet", ConvBlock::regnet, "stride group_width squeeze_excite", repeated},
-    BlockSpec{"norm_free", ConvBlock::norm_free, "stride expand group_width squeeze_excite gate inverted second_conv skip_gain", repeated},
-    BlockSpec{"mbconv", ConvBlock::mbconv, "kernel stride expand inner group_width squeeze_excite wide_squeeze activation pre_norm bias",
-              repeated},
-    BlockSpec{"fused_mbconv", ConvBlock::fused_mbconv, "kernel stride expand squeeze_excite activation", repeated},
+    BlockSpec{"add", ConvBlock::add, "activation", bare},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated},
-    BlockSpec{"convmixer", ConvBlock::convmixer, "kernel", repeated},
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated},
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated},
     BlockSpec{"transformer", ConvBlock::transformer,
@@ -88,13 +87,6 @@ inline constexpr std::array block_specs{
               bare | repeated},
     BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated},
     BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated},
-    BlockSpec{"c3", ConvBlock::c3, "shortcut", repeated},
-    BlockSpec{"c2", ConvBlock::c2, "shortcut", repeated},
-    BlockSpec{"c2f", ConvBlock::c2f, "shortcut", repeated},
-    BlockSpec{"c3k2", ConvBlock::c3k2, "shortcut nested expand", repeated},
-    BlockSpec{"sppf", ConvBlock::sppf, "kernel"},
-    BlockSpec{"c2psa", ConvBlock::c2psa, "", repeated},
-    BlockSpec{"a2c2f", ConvBlock::a2c2f, "attention area residual expand", repeated},
     BlockSpec{"detect", ConvBlock::detect, "depthwise", bare},
     BlockSpec{"segment", ConvBlock::segment, "depthwise protos", bare},
     BlockSpec{"pose", ConvBlock::pose, "depthwise", bare},
@@ -117,6 +109,7 @@ inline constexpr std::array counts{
     CountOption{"kernel", &ConvLayer::kernel},
     CountOption{"kernel_width", &ConvLayer::kernel_width},
     CountOption{"stride", &ConvLayer::stride},
+    CountOption{"stream", &ConvLayer::stream},
     CountOption{"groups", &ConvLayer::groups},
     CountOption{"group_width", &ConvLayer::group_width},
     CountOption{"dilation", &ConvLayer::dilation},
@@ -140,12 +133,7 @@ struct FlagOption {
 inline constexpr std::array flags{
     FlagOption{"bias", &ConvLayer::bias},
     FlagOption{"shortcut", &ConvLayer::shortcut},
-    FlagOption{"scaled", &ConvLayer::scaled},
-    FlagOption{"average_downsample", &ConvLayer::average_downsample},
-    FlagOption{"wide_squeeze", &ConvLayer::wide_squeeze},
-    FlagOption{"nested", &ConvLayer::nested},
-    FlagOption{"attention", &ConvLayer::attention},
-    FlagOption{"residual", &ConvLayer::residual},
+    FlagOption{"published", &ConvLayer::published},
     FlagOption{"separate_projections", &ConvLayer::separate_projections},
     FlagOption{"shifted", &ConvLayer::shifted},
     FlagOption{"masked", &ConvLayer::masked},
@@ -156,10 +144,6 @@ inline constexpr std::array flags{
     FlagOption{"residual_scale", &ConvLayer::residual_scale},
     FlagOption{"conv_mlp", &ConvLayer::conv_mlp},
     FlagOption{"response_norm", &ConvLayer::response_norm},
-    FlagOption{"inverted", &ConvLayer::inverted},
-    FlagOption{"second_conv", &ConvLayer::second_conv},
-    FlagOption{"skip_gain", &ConvLayer::skip_gain},
-    FlagOption{"pre_norm", &ConvLayer::pre_norm},
     FlagOption{"relative_positions", &ConvLayer::relative_positions},
     FlagOption{"position_network", &ConvLayer::position_network},
     FlagOption{"talking_heads", &ConvLayer::talking_heads},

@@ -17,11 +17,14 @@ ConvLayer projection(std::int64_t channels, std::int64_t kernel, ConvNorm norm, 
     return l;
 }
 
-/// Runs what was added since layer number `first` `times` in all.
+/// Runs what was added since layer number `first`, which reads itself and the layer before it, `times` in all.
 void repeat_since(ConvNet& net, std::int64_t first, std::int64_t times) {
-    ConvLayer again = layer(ConvBlock::again, last(net) - first + 1);
-    again.repeat = times;
-    net.layers.push_back(std::move(again));
+    if (times < 2) return;
+    const std::vector<ConvLayer> once(net.layers.begin() + first, net.layers.end());
+    for (ConvLayer again : once) {
+        again.runs = times - 1;
+        net.layers.push_back(std::move(again));
+    }
 }
 
 /// `upsample` of layer `coarse`, and its sum with layer `lateral`.

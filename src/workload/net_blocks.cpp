@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/data_folder.hpp"
 #include "io/toml_reader.hpp"
 #include "workload/convnet_vocabulary.hpp"
 
@@ -34,7 +35,8 @@ bool is_block_name(std::string_view name) {
 BlockArgument argument_of(const std::string& text, const TableReader& reader) {
     const auto equals = text.find('=');
     BlockArgument argument{.name = trimmed(std::string_view(text).substr(0, equals)), .standard = {}, .required = true};
-    if (!is_block_name(argument.name) || is_reserved(argument.name))
+    const bool reserved = is_reserved(argument.name) && argument.name != NetBlock::repeat;
+    if (!is_block_name(argument.name) || reserved)
         throw reader.error("arguments", "an argument cannot have this name", argument.name,
                            "small letters, digits and _; no name of a primitive, of an option of every layer, or of a word of expressions");
     if (equals == std::string::npos) return argument;
@@ -52,7 +54,7 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
                      .key = fmt::format("blocks.{}", name),
                      .found = {},
                      .expected = "small letters, digits and _; no name of a primitive"});
-    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .file = &file};
+    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .segment = false, .file = &file};
     for (const std::string& text : reader.texts_if("arguments")) {
         block.arguments.push_back(argument_of(text, reader));
         const auto same = [&](const BlockArgument& other) { return other.name == block.arguments.back().name; };
@@ -64,11 +66,16 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
     block.layers = layers->as_array();
     if (block.layers == nullptr || block.layers->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     block.outputs = reader.texts_if("outputs");
+    block.segment = reader.flag_if("segment").value_or(false);
     reader.finish();
     return block;
 }
 
 }  // namespace
+
+bool NetBlock::repeats_inside() const {
+    return std::any_of(arguments.begin(), arguments.end(), [](const BlockArgument& argument) { return argument.name == repeat; });
+}
 
 FileBlocks::FileBlocks(const toml::node* blocks, std::string file) : file_(std::move(file)) {
     if (blocks == nullptr) return;
@@ -104,34 +111,46 @@ void BlockLibrary::add_folder(std::filesystem::path folder) {
     std::erase_if(sources_, [](const auto& known) { return known.second == nullptr; });
 }
 
+const std::vector<std::filesystem::path>& BlockLibrary::with_shipped() {
+    if (!has_shipped_) add_folder(data_folder(std::nullopt) / "models" / "blocks");
+    has_shipped_ = true;
+    return folders_;
+}
+
+std::unique_ptr<BlockLibrary::Source> BlockLibrary::source_of(const std::string& name, const std::filesystem::path& folder) {
+    const auto file = folder / (name + ".toml");
+    std::error_code ec;
+    if (!std::filesystem::is_regular_file(file, ec)) return nullptr;
+    auto source = std::make_unique<Source>();
+    source->root = parse_toml_file(file);
+    TableReader reader(source->root, file.string());
+    source->blocks = std::make_unique<FileBlocks>(reader.node("blocks"), file.string());
+    reader.text("source");
+    reader.finish();
+    if (source->blocks->find(name) == nullptr)
+        throw reader.error("blocks", "the file lacks the block that it is named after", {}, fmt::format("[blocks.{}]", name));
+    return source;
+}
+
 const NetBlock* BlockLibrary::find(const std::string& name) {
     if (!is_block_name(name)) return nullptr;
     auto known = sources_.find(name);
     if (known == sources_.end()) {
         std::unique_ptr<Source> source;
-        for (const auto& folder : folders_) {
-            const auto file = folder / (name + ".toml");
-            std::error_code ec;
-            if (!std::filesystem::is_regular_file(file, ec)) continue;
-            source = std::make_unique<Source>();
-            source->root = parse_toml_file(file);
-            TableReader reader(source->root, file.string());
-            source->blocks = std::make_unique<FileBlocks>(reader.node("blocks"), file.string());
-            reader.text("source");
-            reader.finish();
-            if (source->blocks->find(name) == nullptr)
-                throw reader.error("blocks", "the file lacks the block that it is named after", {}, fmt::format("[blocks.{}]", name));
-            break;
-        }
+        const auto look_in = [&](const std::filesystem::path& folder) {
+            if (source == nullptr) source = source_of(name, folder);
+        };
+        std::for_each(folders_.begin(), folders_.end(), look_in);
+        if (source == nullptr && !has_shipped_) look_in(with_shipped().back());
         known = sources_.emplace(name, std::move(source)).first;
     }
     return known->second == nullptr ? nullptr : known->second->blocks->find(name);
 }
 
-std::vector<std::string> BlockLibrary::names() const {
+std::vector<std::string> BlockLibrary::names() {
     std::vector<std::string> names;
     std::error_code ec;
-    for (const auto& folder : folders_) {
+    for (const auto& folder : with_shipped()) {
         for (const auto& entry : std::filesystem::directory_iterator(folder, ec)) {
             if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
         }

@@ -25,7 +25,12 @@ struct NetBlock {
     std::vector<BlockArgument> arguments;
     const toml::array* layers = nullptr;
     std::vector<std::string> outputs;  ///< names of the layers that give them; empty: the last one
+    bool segment = false;              ///< its layers are one segment: compilers fuse them, and streams run side by side
     const FileBlocks* file = nullptr;  ///< that defines it, and blocks that it may use
+
+    static constexpr const char* repeat = "repeat";
+    /// Whether the `repeat` of a call is an argument: what the block repeats lies inside.
+    [[nodiscard]] bool repeats_inside() const;
 };
 
 /// The blocks of one file.
@@ -45,23 +50,30 @@ private:
     std::map<std::string, NetBlock, std::less<>> blocks_;
 };
 
-/// Blocks that several files use: block NAME stands in `NAME.toml` of one of the folders. Files are read once.
+/// Blocks that several files use: block NAME stands in `NAME.toml` of one of the folders, or of the shipped one. Files are read once.
 class BlockLibrary {
 public:
     explicit BlockLibrary(std::filesystem::path folder) { add_folder(std::move(folder)); }
 
     /// One more folder, which is asked after those before it.
     void add_folder(std::filesystem::path folder);
-    /// nullptr: there is none. Throws Error on a file that is wrong.
+    /// nullptr: there is none. Throws Error on a file that is wrong, or where the data folder is needed and not found.
     const NetBlock* find(const std::string& name);
-    [[nodiscard]] std::vector<std::string> names() const;
+    [[nodiscard]] std::vector<std::string> names();
 
 private:
+    /// The shipped folder is looked for when the others lack a block.
+    const std::vector<std::filesystem::path>& with_shipped();
+
     struct Source {
         toml::table root;
         std::unique_ptr<FileBlocks> blocks;
     };
+    /// Block `name` of `folder`; null: it has none.
+    static std::unique_ptr<Source> source_of(const std::string& name, const std::filesystem::path& folder);
+
     std::vector<std::filesystem::path> folders_;
+    bool has_shipped_ = false;
     std::map<std::string, std::unique_ptr<Source>> sources_;  ///< null: no file has this name
 };
 

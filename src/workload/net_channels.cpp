@@ -23,10 +23,10 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::planes:
         case ConvBlock::pointwise:
         case ConvBlock::scale:
+        case ConvBlock::multiply:
         case ConvBlock::channel_gate:
         case ConvBlock::mix_places:
         case ConvBlock::add:
-        case ConvBlock::again:
         case ConvBlock::mlp:
         case ConvBlock::class_attention:
         case ConvBlock::outlook:
@@ -40,10 +40,6 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
             return in.size() > 1 ? entering : entering / layer.parts;
         case ConvBlock::lstm:
             return 2 * layer.size;
-        case ConvBlock::bottleneck: {
-            constexpr double standard = 4;
-            return static_cast<std::int64_t>(static_cast<double>(layer.size) * (layer.expand > 0 ? layer.expand : standard));
-        }
         case ConvBlock::linear:
             return layer.size > 0 ? layer.size : net.classes;
         default:

@@ -9,6 +9,7 @@
 #include "workload/convnet_vocabulary.hpp"
 #include "workload/net_channels.hpp"
 #include "workload/net_entry.hpp"
+#include "workload/readers.hpp"
 
 namespace roofcast {
 
@@ -19,9 +20,19 @@ using Number = std::int64_t;
 /// Nesting of blocks, maps that one entry reads, primitives of a net, and entries that are looked at for them.
 constexpr std::size_t deepest = 16, most_maps = 1024, most_layers = 1 << 16, most_entries = 1 << 17;
 
+/// Opens segments of its own.
+bool is_composite(ConvBlock block) {
+    return block > ConvBlock::add;
+}
+
+bool is_channels(double number) {
+    return number >= 0 && number <= static_cast<double>(largest_size);
+}
+
 class Expansion {
 public:
-    Expansion(const ConvNet& net, const FileBlocks& own, BlockLibrary& library) : net_(net), own_(own), library_(library) {}
+    explicit Expansion(const NetContext& context)
+        : net_(context.net), scaling_(context.scaling), own_(context.own), library_(context.library) {}
 
     std::vector<ConvLayer> layers(const toml::array& list, const Scope& scope) && {
         expand(list, scope, &own_, {-1}, {});
@@ -101,9 +112,23 @@ private:
         }
         layer.place = entry.scope.layer(entry.index);
         check_dimensions(entry, layer);
+        if (depth_ == 0) scale(entry, layer);
+        layer.segment = segment_.name;
+        layer.opens_segment = segment_.opens;
+        segment_.opens = is_composite(layer.block) && !segment_.name.empty();
         channels_.push_back(output_channels(net_, layer, entering));
         layers_.push_back(std::move(layer));
         return index;
+    }
+
+    /// Compound scaling of what the net itself lists.
+    void scale(const LayerEntry& entry, ConvLayer& layer) const {
+        const bool block = layer.block > ConvBlock::add && layer.block < ConvBlock::detect;
+        if (block) layer.repeat = scaling_.repeats(layer.repeat);
+        layer.protos = scaling_.channels(layer.protos);
+        const toml::node* scaled = entry.table.get("scaled");
+        if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
+        if (block || layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
     }
 
     /// Rows and volumes have what convolutional nets of them are made of; the other blocks know only rows and columns of places.
@@ -112,7 +137,7 @@ private:
             ConvBlock::conv,   ConvBlock::transposed, ConvBlock::normalize,     ConvBlock::maxpool,     ConvBlock::avgpool,
             ConvBlock::affine, ConvBlock::linear,     ConvBlock::adaptive_pool, ConvBlock::global_pool, ConvBlock::upsample,
             ConvBlock::concat, ConvBlock::slice,      ConvBlock::positions,     ConvBlock::pointwise,   ConvBlock::scale,
-            ConvBlock::again,  ConvBlock::add,        ConvBlock::basic,         ConvBlock::bottleneck,
+            ConvBlock::add,    ConvBlock::multiply,
         };
         if (net_.dimensions == 2) return;
         const bool knows = std::find(any_dimensions.begin(), any_dimensions.end(), layer.block) != any_dimensions.end();
@@ -127,38 +152,49 @@ private:
             throw entry.error(block.name, "blocks are nested too deeply", {},
                               fmt::format("at most {} levels: no block of itself", deepest));
         require_arguments(entry, block);
-        ++depth_;
-        const Number repeats = repeats_of(entry);
+        const Number stated = repeats_of(entry), wanted = depth_ == 0 ? scaling_.repeats(stated) : stated;
+        const Number repeats = block.repeats_inside() && wanted > 0 ? 1 : wanted;
+        const bool scaled = depth_++ == 0;
+        const OpenSegment around = segment_;
         std::size_t before = layers_.size();
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
-            Maps made = expand(*block.layers, arguments(entry, block, from.front(), i > 0), block.file, from, block.outputs);
+            Scope scope = arguments(entry, block, from.front(), scaled, i > 0);
+            if (block.repeats_inside()) scope.set(NetBlock::repeat, static_cast<double>(wanted));
+            if (block.segment) segment_ = {block.name, true};
+            Maps made = expand(*block.layers, scope, block.file, from, block.outputs);
             if (made.size() > 1 || i + 1 == repeats) {
                 from = std::move(made);
             } else {
                 from.front() = made.front();
             }
-            if (net_.grouped_repeats && i > 0 && from.size() == 1 && runs_again(before, start, from.front())) {
-                run_again(start, repeats - i + 1);
-                from.front() = static_cast<Number>(layers_.size()) - 1;
+            if (net_.grouped_repeats && i > 0 && from.size() == 1 && repeats_last(before, start, from.front())) {
+                for (std::size_t layer = start; layer < layers_.size(); ++layer) layers_[layer].runs *= repeats - i;
                 break;
             }
             before = start;
         }
         --depth_;
+        if (block.segment) segment_ = {around.name, !around.name.empty()};
         return from;
     }
 
-    /// What names mean in `block`. `again`: a further repetition, which has no stride.
-    Scope arguments(const LayerEntry& entry, const NetBlock& block, Number from, bool again) {
+    /// What names mean in `block`. `scaled`: the net itself calls it. `again`: a further repetition, which has no stride.
+    Scope arguments(const LayerEntry& entry, const NetBlock& block, Number from, bool scaled, bool again) {
         const FileBlocks& file = *block.file;
         Scope scope(file.file(), fmt::format("{}.{}: ", entry.key({}), block.name), &file == &own_ ? entry.scope.values() : nullptr);
         const Number in = from < 0 ? net_.channels : channels_[static_cast<std::size_t>(from)];
         scope.set("in", static_cast<double>(in));
+        scope.set("activation", std::string(activation_names[static_cast<std::size_t>(net_.activation)]));
+        scope.set("norm", std::string(norm_names[static_cast<std::size_t>(net_.norm)]));
         const toml::node& size = *entry.table.get(block.name);
-        scope.set("channels", size.is_boolean() ? Value(static_cast<double>(in)) : entry.scope.value(entry.key(block.name), size));
+        Value channels = size.is_boolean() ? Value(static_cast<double>(in)) : entry.scope.value(entry.key(block.name), size);
+        if (auto* number = std::get_if<double>(&channels); number != nullptr && scaled && !size.is_boolean() && is_channels(*number))
+            *number = static_cast<double>(scaling_.channels(static_cast<Number>(*number)));
+        scope.set("channels", std::move(channels));
         for (const BlockArgument& argument : block.arguments) {
             const toml::node* given = entry.table.get(argument.name);
+            if (argument.name == NetBlock::repeat) continue;  // that of the call
             if (again && argument.name == "stride") {
                 scope.set(argument.name, 1.0);
             } else if (given != nullptr) {
@@ -171,48 +207,42 @@ private:
         return scope;
     }
 
-    /// Whether the layers from `start` on are those from `before` on once more, without their strides, and none of them reads what lies
-    /// before the one in front of the group.
-    bool runs_again(std::size_t before, std::size_t start, Number output) const {
+    /// Whether the layers from `start` on, the last of which is `output`, are those from `before` on once more, but for strides, and read
+    /// nothing before the layer in front of them: so further repetitions are the same.
+    bool repeats_last(std::size_t before, std::size_t start, Number output) const {
         const std::size_t count = start - before;
         if (count == 0 || before == 0 || layers_.size() != start + count || output + 1 != static_cast<Number>(layers_.size())) return false;
-        for (std::size_t i = before; i < start; ++i) {
-            ConvLayer layer = layers_[i];
-            if (layer.block == ConvBlock::again) return false;
-            layer.stride = 1;
-            layer.pool_stride = std::min<Number>(layer.pool_stride, 1);
-            if (layer != layers_[i + count]) return false;
-            const auto reads_before = [&](Number from) { return static_cast<Number>(i) + from < static_cast<Number>(before) - 1; };
-            if (std::any_of(layer.from.begin(), layer.from.end(), reads_before)) return false;
+        for (std::size_t i = start; i < layers_.size(); ++i) {
+            ConvLayer last = layers_[i - count];
+            last.stride = 1;
+            last.pool_stride = std::min<Number>(last.pool_stride, 1);
+            if (last != layers_[i]) return false;
+            const auto reads_before = [&](Number from) { return static_cast<Number>(i) + from < static_cast<Number>(start) - 1; };
+            if (std::any_of(last.from.begin(), last.from.end(), reads_before)) return false;
         }
-        return true;
+        return channels_.back() == channels_[start - 1];
     }
 
-    /// Puts `again` in place of the layers from `start` on: those before run `repeats` times in all.
-    void run_again(std::size_t start, Number repeats) {
-        ConvLayer layer;
-        layer.block = ConvBlock::again;
-        layer.size = static_cast<Number>(layers_.size() - start);
-        layer.repeat = repeats;
-        layers_.resize(start);
-        channels_.resize(start);
-        layers_.push_back(std::move(layer));
-        channels_.push_back(channels_.back());
-    }
+    /// The segment that further primitives are in; without a name, each has its own.
+    struct OpenSegment {
+        std::string name;
+        bool opens = false;
+    };
 
     const ConvNet& net_;
+    const NetScaling& scaling_;
     const FileBlocks& own_;
     BlockLibrary& library_;
     std::vector<ConvLayer> layers_;
     std::vector<Number> channels_;  ///< of each layer's output
     std::size_t depth_ = 0, entries_ = 0;
+    OpenSegment segment_;
 };
 
 }  // namespace
 
-std::vector<ConvLayer> expanded_layers(const ConvNet& net, const toml::array& list, TableReader& values, const FileBlocks& own,
-                                       BlockLibrary& library) {
-    return Expansion(net, own, library).layers(list, Scope(values));
+std::vector<ConvLayer> expanded_layers(const NetContext& context, const toml::array& list, TableReader& values) {
+    return Expansion(context).layers(list, Scope(values));
 }
 
 }  // namespace roofcast

@@ -19,7 +19,7 @@ std::optional<Value> value_of(const toml::node& node) {
     return std::nullopt;
 }
 
-bool is_word(const std::string& text) {
+bool is_word(std::string_view text) {
     const auto one_of = [&](const auto& names) { return std::find(names.begin(), names.end(), text) != names.end(); };
     return one_of(activation_names) || one_of(norm_names) || one_of(gate_names);
 }
@@ -58,7 +58,10 @@ Value Scope::value(const std::string& key, const toml::node& node, bool words) c
         return named ? *named : Value(text->get());
     }
     try {
-        return evaluate(text->get(), [this](std::string_view name) { return find(name); });
+        return evaluate(text->get(), [this](std::string_view name) {
+            auto found = find(name);
+            return found || !is_word(name) ? found : Value(std::string(name));
+        });
     } catch (const Error& e) {
         const bool unnamed = e.detail().what == "no such value";
         const std::string known = place_.empty() ? "the name of a number in values, such as \"depths.0\"" : "the name of an argument";

@@ -28,7 +28,7 @@ const auto& one_of(const List& list, Choices& bytes) {
 }
 
 std::string word_of_option(const std::string& option, Choices& bytes) {
-    if (option == "activation") return fmt::format("\"{}\"", one_of(activation_names, bytes));
+    if (option == "activation" || option == "gate_activation") return fmt::format("\"{}\"", one_of(activation_names, bytes));
     if (option == "norm") return fmt::format("\"{}\"", one_of(norm_names, bytes));
     if (option == "gate") return fmt::format("\"{}\"", one_of(gate_names, bytes));
     if (option == "anchors") return fmt::format("[{}, {}]", 1 + bytes.below(8), 1 + bytes.below(8));
@@ -36,7 +36,7 @@ std::string word_of_option(const std::string& option, Choices& bytes) {
         if (field.key == option) return bytes.flag() ? "true" : "false";
     }
     constexpr double quarter = 0.25;
-    if (option == "expand" || option == "squeeze_excite") return fmt::format("{:.2f}", quarter * static_cast<double>(1 + bytes.below(24)));
+    if (option == "expand") return fmt::format("{:.2f}", quarter * static_cast<double>(1 + bytes.below(24)));
     return fmt::format("{}", bytes.size());
 }
 

@@ -1,6 +1,7 @@
 // Nets of blocks: what they expand to, and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -28,6 +29,11 @@ std::vector<ConvLayer> layers_of(const std::string& text) {
     auto layers = std::get<ConvNet>(load_workload(file.path()).architecture).layers;
     for (ConvLayer& layer : layers) layer.place.clear();
     return layers;
+}
+
+OpGraph graph_of(const std::string& layers, const std::string& blocks, const std::string& keys = {}) {
+    const test::TemporaryFile file("tiny.toml", keys + net_text(layers, blocks));
+    return forward_graph(load_workload(file.path()), Run{}, {});
 }
 
 ErrorDetail net_error(const std::string& text) {
@@ -93,13 +99,16 @@ TEST_CASE("a block gives as many maps as it names, the next layer reads them all
     CHECK(layers[6].from == std::vector<std::int64_t>{-2});
 }
 
-TEST_CASE("grouped repetitions are one group that runs again, and take the memory and the work of those written out") {
+TEST_CASE("grouped repetitions are one group that runs several times, and take the memory and the work of those written out") {
     const std::string net = "{conv = 64}, {residual = 64, repeat = 5}, {conv = 8}";
     const test::TemporaryFile plain("plain.toml", net_text(net, residual)),
         grouped("grouped.toml", "grouped_repeats = true\n" + net_text(net, residual));
     const Workload a = load_workload(plain.path()), b = load_workload(grouped.path());
     CHECK(std::get<ConvNet>(a.architecture).layers.size() == 1 + 5 * 4 + 1);
-    CHECK(std::get<ConvNet>(b.architecture).layers.size() == 1 + 4 + 1 + 1);
+    const auto& layers = std::get<ConvNet>(b.architecture).layers;
+    REQUIRE(layers.size() == 1 + 2 * 4 + 1);
+    CHECK(layers[4].runs == 1);
+    CHECK(layers[5].runs == 4);
     const OpGraph one = forward_graph(a, Run{}, {}), other = forward_graph(b, Run{}, {});
     CHECK(total_macs(one) == total_macs(other));
     CHECK(total_parameters(one) == total_parameters(other));
@@ -212,13 +221,61 @@ TEST_CASE("every block of a shipped file is called, or is the net of a variant")
     }
 }
 
-TEST_CASE("every shared block is called by two shipped files or more") {
+TEST_CASE("every shared block is called by a shipped net or block") {
     for (const auto& entry : std::filesystem::directory_iterator(test::models_dir() / "blocks")) {
         const std::string call = "{" + entry.path().stem().string() + " = ";
-        int users = 0;
-        for (const auto& model : std::filesystem::directory_iterator(test::models_dir()))
-            users += model.path().extension() == ".toml" && test::text_of(model.path()).find(call) != std::string::npos ? 1 : 0;
+        bool called = false;
+        for (const auto& file : std::filesystem::recursive_directory_iterator(test::models_dir()))
+            called = called || (file.path().extension() == ".toml" && file.path() != entry.path() &&
+                                test::text_of(file.path()).find(call) != std::string::npos);
         CAPTURE(call);
-        CHECK(users >= 2);
+        CHECK(called);
     }
+}
+
+TEST_CASE("layers of a block with a segment are one, its repetitions are counted, and other streams run beside it") {
+    // 3 to 8 channels: the first one's shortcut is a convolution of its own, which the other two lack.
+    const OpGraph graph = graph_of("{basic = 8, repeat = 3}", "");
+    REQUIRE(graph.segments.size() == 2);
+    CHECK(graph.segments[0].name == "basic");
+    CHECK(graph.segments[0].repeat == 1);
+    CHECK(graph.segments[1].repeat == 2);
+    const auto streams = [](const Segment& segment) {
+        return std::count_if(segment.nodes.begin(), segment.nodes.end(), [](const OpNode& node) { return node.stream == 1; });
+    };
+    CHECK(streams(graph.segments[0]) == 2);  // the convolution and its norm
+    CHECK(streams(graph.segments[1]) == 0);
+    // The net's own layers are a segment each.
+    CHECK(graph_of("{conv = 8}, {conv = 16}", "").segments.size() == 2);
+}
+
+TEST_CASE("an argument called repeat counts what is inside a block") {
+    const std::string blocks =
+        "[blocks.unit]\narguments = [\"repeat = 1\"]\nlayers = [{conv = \"2 * channels\"}, {conv = \"channels\", repeat = \"repeat\"}]\n";
+    // 3 to 16, then 16 to 8 and 8 to 8, with two numbers of a norm for each channel.
+    CHECK(total_parameters(graph_of("{unit = 8, repeat = 2}", blocks)) == 3 * 16 + 32 + 16 * 8 + 16 + 8 * 8 + 16);
+    CHECK(total_parameters(graph_of("{conv = 8}, {unit = 4, repeat = 0}", blocks)) == 3 * 8 + 16);
+}
+
+TEST_CASE("compound scaling is of what the net lists, and blocks compute from that") {
+    const std::string blocks = "[blocks.unit]\nlayers = [{conv = \"channels / 2\"}]\n";
+    // Half of 64 channels, halved; literal numbers of blocks stay.
+    CHECK(total_parameters(graph_of("{unit = 64}", blocks, "width_multiple = 0.5\n")) == 3 * 16 + 32);
+    CHECK(total_parameters(graph_of("{unit = true}, {conv = 64}", blocks, "channels = 32\nwidth_multiple = 0.5\n")) ==
+          32 * 16 + 32 + 16 * 32 + 64);
+}
+
+TEST_CASE("expressions of blocks know the net's activation and norm, and compare words") {
+    const std::string blocks =
+        "[blocks.unit]\narguments = [\"gated = activation == silu\", \"inner = activation\"]\n"
+        "layers = [{conv = \"channels\", activation = \"inner if gated else gelu\", norm = \"none if norm == batch else norm\"}]\n";
+    const OpGraph silu = graph_of("{unit = 8}", blocks, "activation = \"silu\"\n"), relu = graph_of("{unit = 8}", blocks);
+    REQUIRE(silu.segments.front().nodes.size() == 2);
+    CHECK(silu.segments.front().nodes.back().name == "silu");
+    CHECK(relu.segments.front().nodes.back().name == "gelu");
+}
+
+TEST_CASE("factors of a map are constants, or have parameters") {
+    CHECK(total_parameters(graph_of("{multiply = true}", "")) == 0);
+    CHECK(total_parameters(graph_of("{multiply = 3}", "")) == 3);
 }
