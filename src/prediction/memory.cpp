@@ -52,6 +52,25 @@ Bytes busiest_stage(const OpGraph& graph, std::int64_t layers, std::int64_t stag
     return fraction * weight_size(between) + max(weight_size(embedding), weight_size(head));
 }
 
+Bytes sampling_scores(const EngineMemory& engine, const DecoderLlm& model, const Run& request, std::int64_t sequences) {
+    const double bytes =
+        engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
+    const std::int64_t gpus = engine.splits_scores ? request.parallel.attention_tensor() : 1;
+    return static_cast<double>((sequences + gpus - 1) / gpus * model.vocabulary) * bytes * byte;
+}
+
+/// Those of a step of `llm` where the engine cuts prompts into steps of a fixed size and its memory is described; they depend neither on
+/// the prompt nor on the batch.
+std::optional<Bytes> fixed_step_activations(const DecoderLlm& llm, const Run& request, const SoftwareStacks& software,
+                                            const SoftwareStack& stack) {
+    if (stack.prefill_chunk == 0 || !llm.cross_attention_layers.empty()) return std::nullopt;
+    const EngineMemory* engine = engine_memory_of(software.memory, request.software);
+    if (engine == nullptr) return std::nullopt;
+    const StepDefaults& step = engine->steps.front();
+    const std::int64_t chunk = request.techniques.prefill_chunk * request.group_batch();
+    return step_activations(*engine, llm, request, stack.lowering, chunk > 0 ? chunk : step.max_tokens, step.max_sequences);
+}
+
 /// A change of the run that takes less memory.
 struct Remedy {
     std::string name;
@@ -126,11 +145,13 @@ MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload&
     MemoryEstimate memory;
     memory.overhead = stack.memory_overhead;
     const DecoderLlm* llm = language_model(workload);
+    const auto step = llm == nullptr ? std::nullopt : fixed_step_activations(*llm, request, software, stack);
+    memory.activations = step.value_or(Bytes{});
     for (const OpGraph& graph : weight_graphs) {
         const bool staged = llm != nullptr && request.parallel.pipeline > 1;
         memory.weights += staged ? busiest_stage(graph, llm->layers, request.parallel.pipeline) : weight_size(graph);
         if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);
-        memory.activations = max(memory.activations, graph.peak_activations);
+        if (!step || graph.name == "vision") memory.activations = max(memory.activations, graph.peak_activations);
     }
     if (llm != nullptr) {
         const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request) + request.generate_tokens);
@@ -139,6 +160,18 @@ MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload&
     if (request.techniques.speculation) add_draft_memory(memory, workload, request, software, stack.lowering);
     require_sound(memory);
     return memory;
+}
+
+Bytes step_activations(const EngineMemory& engine, const DecoderLlm& model, const Run& request, Lowering lowering, std::int64_t tokens,
+                       std::int64_t sequences) {
+    lowering.fused_attention = true;  // start-up logs show no scores of attention, which kernels of spring 2024 have in memory
+    Run step = request;
+    step.batch = step.generate_tokens = 1;
+    step.prompt_tokens = tokens;
+    step.images = 0;
+    const Bytes forward = prefill_graph(model, step, lowering, tokens).peak_activations;
+    const Bytes hidden = static_cast<double>(tokens * model.hidden) * element_size(activation_precision(request.precision));
+    return max(forward, sampling_scores(engine, model, request, sequences)) + hidden + engine.step_buffers;
 }
 
 MemoryAdvice memory_advice(const Workload& workload, const Run& request, const SoftwareStacks& software, Bytes capacity, bool offload,

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "graph/decoder.hpp"
+#include "prediction/memory.hpp"
+#include "prediction/pass.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/error.hpp"
@@ -99,27 +101,6 @@ Bytes rope_tables(const DecoderLlm& model, const Run& request) {
     Bytes total;
     for (const auto& [width, rows] : tables) total += real(width * std::abs(rows)) * element_size(activation_precision(request.precision));
     return total;
-}
-
-Bytes scores(const EngineMemory& engine, const DecoderLlm& model, const Run& request, Size sequences) {
-    const double bytes =
-        engine.score_copies * 4 + (engine.stored_scores ? element_size(activation_precision(request.precision)).in(byte) : 0);
-    const Size sampled = engine.splits_scores ? part(sequences, request.parallel.attention_tensor()) : sequences;
-    return real(sampled * model.vocabulary) * bytes * byte;
-}
-
-/// The larger of a forward pass of the largest step and of sampling, in addition to the step's hidden states.
-Bytes activation_peak(const EngineMemory& engine, const Workload& workload, const DecoderLlm& model, const Run& request,
-                      const SoftwareStacks& software, Size max_tokens, Size max_sequences) {
-    Run step = request;
-    step.batch = step.generate_tokens = 1;
-    step.prompt_tokens = max_tokens;
-    step.images = 0;
-    Workload language = workload;
-    language.architecture = model;
-    const Bytes forward = memory_estimate(language, step, software).activations;
-    const Bytes hidden = real(max_tokens * model.hidden) * element_size(activation_precision(request.precision));
-    return max(forward, scores(engine, model, request, max_sequences)) + hidden + engine.step_buffers;
 }
 
 /// Batches that graphs are captured for, up to `most`.
@@ -220,7 +201,8 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     if (engine.rope_tables) r.weights += rope_tables(*model, request);
     const bool several = request.parallel.tensor > 1;
     r.framework = engine.context + engine.framework + (several ? engine.communication : Bytes{});
-    r.activations = activation_peak(engine, workload, *model, request, software, r.max_tokens, r.max_sequences);
+    const Lowering lowering = stack_of(software, request, workload, {}).lowering;
+    r.activations = step_activations(engine, *model, request, lowering, r.max_tokens, r.max_sequences);
     r.graphs = graph_pool(engine, step, *model, request, r.max_sequences);
 
     EngineCache cache{.engine = engine,

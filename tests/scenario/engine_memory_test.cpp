@@ -51,6 +51,41 @@ TEST_CASE("Llama 3.1 8B under vLLM 0.19 takes what its log says") {
     CHECK(m.max_sequences == 1024);
 }
 
+TEST_CASE("predictions under llama.cpp count the activations of its micro-batch, as its memory does, whatever prompt and batch") {
+    const EngineBench bench;
+    const Workload llama = find_workload(test::models_dir(), "llama-3.1-8b");
+    const EngineMemoryReport divided = bench.of("llama-3.1-8b", "llama.cpp");
+    // 512 rows of 128,256 scores in 4 bytes, hidden states of 512 tokens, and 20 MiB.
+    CHECK(divided.activations.in(byte) == rel(512 * 128'256 * 4.0 + 512 * 4096 * 2 + 20 * 1024 * 1024, 1e-9));
+    for (const auto& [batch, prompt] : {std::pair<int, int>{1, 100}, {1, 20'000}, {8, 4096}}) {
+        Run run{.batch = batch, .prompt_tokens = prompt, .precision = Precision::bf16};
+        run.software = "llama.cpp";
+        const MemoryEstimate counted = memory_estimate(llama, completed_sizes(run, llama), bench.software);
+        CHECK(counted.activations.in(byte) == rel(divided.activations.in(byte), 1e-12));
+    }
+    Run wide{.prompt_tokens = 20'000, .precision = Precision::bf16};
+    wide.software = "llama.cpp";
+    wide.techniques.prefill_chunk = 8192;
+    const EngineSettings settings{.fraction = {}, .max_tokens = 8192, .max_sequences = {}, .context = {}, .gpu_memory = {}};
+    CHECK(memory_estimate(llama, completed_sizes(wide, llama), bench.software).activations.in(byte) ==
+          rel(bench.of("llama-3.1-8b", "llama.cpp", settings).activations.in(byte), 1e-12));
+}
+
+TEST_CASE("engines that cut prompts cut them into the steps that their memory is divided for") {
+    const EngineBench bench;
+    int cut = 0;
+    for (const Engine& engine : bench.software.engines) {
+        if (engine.stack.prefill_chunk == 0) continue;
+        const EngineMemory* memory = engine_memory_of(bench.software.memory, engine.match.front());
+        CAPTURE(engine.stack.name);
+        REQUIRE(memory != nullptr);
+        CHECK(memory->steps.size() == 1);  // predictions know no GPU where memory is counted
+        CHECK(memory->steps.front().max_tokens == engine.stack.prefill_chunk);
+        ++cut;
+    }
+    CHECK(cut >= 3);
+}
+
 TEST_CASE("tensor parallelism divides weights and pays for communication, a pipeline divides layers") {
     const EngineBench bench;
     const EngineMemoryReport tensor = bench.of("llama-3.1-8b", "vllm 0.19", h100_at_95, {.parallel = {.tensor = 4}});
