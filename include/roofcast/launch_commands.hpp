@@ -17,7 +17,7 @@ namespace roofcast {
 /// The flags of one engine, as one of its versions has them.
 struct LaunchTemplate {
     std::string name;                                      ///< of `--emit`: "vllm"
-    std::string software;                                  ///< engine of `software/engines` whose scheduler defaults stand in the flags
+    std::string software;                                  ///< engine of `software/engines` whose defaults stand in the flags
     std::string version, source;                           ///< that the flags were checked against
     std::vector<std::string> serve, benchmark;             ///< parts of the command with placeholders, "--tp-size {tensor_parallel}"
     std::map<std::string, std::string> weights, kv_cache;  ///< what the placeholders of these names stand for, by format
@@ -32,7 +32,7 @@ struct LaunchTemplate {
 struct LaunchRequest {
     std::string model;                 ///< as the engine names it: hub id or folder
     Run run;                           ///< completed; its batch is the number of sequences at once
-    SchedulerOptions scheduler;        ///< of the engine; `max_sequences` is replaced by the batch
+    SchedulerOptions scheduler;        ///< defaults of the engine on the GPU; `max_sequences` is replaced by the batch
     std::optional<double> rate;        ///< requests per second of all copies; absent: `run.batch` users that wait for answers
     std::int64_t requests = 1'000;     ///< of the benchmark
     std::vector<std::string> remarks;  ///< lines of text about the prediction

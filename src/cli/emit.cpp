@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "io/identifier.hpp"
 #include "roofcast/error.hpp"
+#include "roofcast/memory_report.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/software.hpp"
 
@@ -63,6 +64,13 @@ void emit(const std::string& engine, const Workload& workload, const GpuProfile&
         request.remarks.push_back(fmt::format("These times are those of {}: --software {} predicts this engine.",
                                               predicted.empty() ? "no engine in particular" : predicted, of.software));
     request.scheduler = software.find(Execution::cuda_graph, of.software).scheduler;
+    Run launched = request.run;
+    if (!predicted.starts_with(of.software)) launched.software = of.software;
+    if (gpu.usable_memory() && engine_memory_of(software.memory, launched.software) != nullptr) {
+        const EngineMemoryReport defaults = engine_memory(workload, launched, software, gpu, {});
+        request.scheduler.memory_fraction = defaults.fraction;
+        request.scheduler.max_tokens = defaults.max_tokens;
+    }
     const std::string script = launch_script(of, request);
     if (options.output.empty()) return print(script);
     require_output("--output", options.output, options);

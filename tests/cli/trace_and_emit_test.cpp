@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <map>
@@ -63,6 +64,26 @@ TEST_CASE("--emit prints a script that a shell accepts, with the degrees and the
     CHECK(contains(text, "--random-input-len 256 --random-output-len 64"));
     CHECK(contains(text, "--max-concurrency 8"));
     CHECK(contains(text, "# Predicted TPOT: "));
+}
+
+TEST_CASE("a launch script states the fraction and the step that memory states for the same engine, version and GPU") {
+    const auto stated = [](const std::string& engine, const std::string& version, const std::string& gpu) {
+        const std::string where = " --gpu " + gpu + " --model llama-3.2-1b --software '" + version + "'";
+        const std::string script = printed("predict --emit " + engine + where);
+        const json memory = json::parse(printed("memory --format json" + where)).at("engines").at(0);
+        const std::string fraction = fmt::format("{:.4g} ", memory.at("memory_fraction").get<double>());
+        const auto tokens = fmt::format(" {} ", memory.at("max_tokens").get<int>());
+        CAPTURE(script);
+        CHECK(contains(script, fraction));
+        CHECK(contains(script, tokens));
+        return fraction + tokens;
+    };
+    // Defaults of `software/engines`: `fraction` and the last of `steps` that fits the GPU.
+    CHECK(stated("vllm", "vllm", "h100-sxm5-80gb") == "0.92  8192 ");
+    CHECK(stated("vllm", "vllm", "rtx-4090") == "0.92  2048 ");
+    CHECK(stated("vllm", "vllm 0.11.2", "h100-sxm5-80gb") == "0.9  8192 ");
+    static_cast<void>(stated("sglang", "sglang", "rtx-4090"));
+    CHECK(stated("trtllm", "tensorrt-llm", "h100-sxm5-80gb") == "0.9  8192 ");
 }
 
 TEST_CASE("recommend emits the deployment that ranks first") {
