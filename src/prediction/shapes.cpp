@@ -81,9 +81,16 @@ void add_totals_note(std::vector<std::string>& notes, const Workload& workload) 
 std::vector<std::string> checkpoint_notes(const Workload& workload, const Run& run) {
     std::vector<std::string> notes = workload.notes;
     add_totals_note(notes, workload);
-    if (run.weights && run.weights->tensors && workload.totals && workload.native_weights && *run.weights == *workload.native_weights)
-        notes.push_back(fmt::format("weights are stored as in {}: {}, {:.4g} bits a weight, {:.4g} GB", workload.file, name(*run.weights),
-                                    8 * workload.totals->bytes.in(byte) / workload.totals->parameters, workload.totals->bytes.in(gb)));
+    if (const auto& stored = workload.native_weights; run.weights && stored && stored->tensors && workload.totals) {
+        const double gigabytes = workload.totals->bytes.in(gb);
+        const std::string mean =
+            fmt::format("{}, {:.4g} bits a weight", name(*stored), 8 * workload.totals->bytes.in(byte) / workload.totals->parameters);
+        if (*run.weights == *stored)
+            notes.push_back(fmt::format("weights are stored as in {}: {}, {:.4g} GB", workload.file, mean, gigabytes));
+        else if (name(*run.weights) != name(*stored))
+            notes.push_back(
+                fmt::format("{} stores weights in {}; the prediction assumes {} instead", workload.file, mean, name(*run.weights)));
+    }
     if (run.expert_weights)
         notes.push_back(fmt::format("routed experts are stored as {} ({:.4g} bits a weight), as in the published checkpoint",
                                     name(*run.expert_weights), run.expert_weights->bits));

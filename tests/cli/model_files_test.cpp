@@ -28,6 +28,15 @@ TEST_CASE("a GGUF file is predicted with its own weights, by every command that 
     CHECK(contains(printed("recommend --model " + file + " --gpu rtx-4090 --slo ttft=2000ms,tpot=100ms"), "q4_k_m"));
 }
 
+TEST_CASE("a note says where a prediction does not take the formats that a file stores") {
+    const std::string question = "predict --gpu h100-sxm5-80gb --model " + example();
+    const std::string stored = "stores weights in q4_k_m, 4.894 bits a weight; the prediction assumes ";
+    CHECK(contains(printed(question + " -p fp8"), stored + "fp8 instead"));
+    CHECK(contains(printed(question + " --weights int8"), stored + "int8 instead"));
+    for (const char* same : {"", " --weights q4_k_m", " -p bf16"}) CHECK_FALSE(contains(printed(question + same), "instead"));
+    CHECK(contains(printed(question), "q4_k_m, 4.894 bits a weight, 4.913 GB"));
+}
+
 TEST_CASE("a weight format that is unknown lists those of llama.cpp") {
     CHECK(contains(refused("predict --gpu rtx-4090 --model llama-3.1-8b --weights q4_k_x"), "iq3_xxs"));
 }
