@@ -138,6 +138,7 @@ void refuse_useless(const GivenSettings& given, const Workload& workload) {
     const bool text = std::holds_alternative<DecoderLlm>(a) || encoder;
     refuse(given.image_size && text, "image_size", "takes no images");
     refuse(given.layout && text, "channels_last", "takes no images");
+    refuse(given.layout && net && !is_convolutional(workload), "channels_last", "has no convolutions");
     const bool totals = std::holds_alternative<Summary>(a);
     refuse(given.image_size && totals, "image_size", "is known by published totals of one image size only");
     refuse(given.layout && totals, "channels_last", "is known by published totals only");

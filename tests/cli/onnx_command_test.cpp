@@ -63,6 +63,23 @@ TEST_CASE("what nothing sets, and what nothing reads, is refused by name") {
     CHECK(contains(refused("predict --gpu t4 --model missing.onnx"), "does not exist"));
 }
 
+TEST_CASE("options that would change nothing of a net are refused") {
+    const TemporaryFile file("net.onnx", product("batch"));
+    const std::string command = "predict --gpu t4 --model " + file.path().string();
+    CHECK(contains(refused(command + " --prompt 99"), "--prompt: no open dimension of the net is the number of tokens"));
+    CHECK(contains(refused(command + " --prompt 99"), "--dim sets batch"));
+    CHECK(contains(refused(command + " --image-size 99"), "--image-size: the net takes no images"));
+    CHECK(contains(refused(command + " --layout nhwc"), "--layout: net has no convolutions"));
+    for (const char* option : {"generate", "images", "steps"})
+        CHECK(contains(refused(command + " --" + option + " 2"), std::string("--") + option + ": net "));
+    CHECK(contains(refused(command + " --kv fp8"), "--kv: net has no KV cache"));
+    const std::string text = "predict --gpu t4 --model " + encoder() + " --prompt 64 ";
+    CHECK(contains(refused(text + "--dim sequence_length=32"), "--prompt: the size of this dimension is set twice"));
+    CHECK(contains(printed(text + "--dim sequence_length=64"), "64 tokens"));
+    CHECK(contains(refused(text + "--layout nhwc"), "--layout"));
+    CHECK(contains(refused("model show --prompt 99 " + file.path().string()), "--prompt"));
+}
+
 TEST_CASE("a net that was exported for one batch runs that batch") {
     const TemporaryFile file("net.onnx", product("8"));
     const std::string command = "predict --gpu t4 --format json --model " + file.path().string();

@@ -49,6 +49,16 @@ void set_batch(const TensorNet& net, const Run& run, Sizes& sizes) {
     }
 }
 
+/// `value`, which `field` of the run sets, for `symbol`. Throws Error where its own size is another one.
+void set_once(Sizes& sizes, const std::string& symbol, std::int64_t value, const char* field) {
+    const auto [known, added] = sizes.emplace(symbol, value);
+    if (added || known->second == value) return;
+    throw Error({.what = "the size of this dimension is set twice",
+                 .key = field,
+                 .found = fmt::format("{}, and {}={}", value, symbol, known->second),
+                 .suggestion = fmt::format("leave out `{}` or `dimensions`", field)});
+}
+
 void set_image_size(const TensorNet& net, const Run& run, Sizes& sizes) {
     if (run.image_size == 0) return;
     bool any = false;
@@ -57,7 +67,7 @@ void set_image_size(const TensorNet& net, const Run& run, Sizes& sizes) {
         for (const std::size_t i : image_dimensions(input)) {
             const Dimension& side = input.shape[i];
             any = true;
-            if (!side.symbol.empty()) sizes.emplace(side.symbol, run.image_size);
+            if (!side.symbol.empty()) set_once(sizes, side.symbol, run.image_size, "image_size");
             if (side.symbol.empty() && side.size != run.image_size) {
                 throw Error({.what = fmt::format("the images of the net have a fixed side of {}", side.size),
                              .key = "image_size",
@@ -69,31 +79,43 @@ void set_image_size(const TensorNet& net, const Run& run, Sizes& sizes) {
     if (!any) throw Error({.what = "the net takes no images", .key = "image_size", .suggestion = "leave it out"});
 }
 
-/// Symbols that are the number of tokens: the second dimension of whole-number inputs, but for that of a cache.
-std::vector<std::string> token_symbols(const TensorNet& net) {
-    std::vector<std::string> symbols;
+/// Dimensions that are the number of tokens, each once: the second one of whole-number inputs, but for that of a cache.
+std::vector<Dimension> token_dimensions(const TensorNet& net) {
+    std::vector<Dimension> found;
     for (const int number : net.inputs) {
         const Tensor& input = input_tensor(net, number);
         const bool whole = input.type == ElementType::int64 || input.type == ElementType::int32;
-        if (!whole || input.shape.size() != 2 || input.shape[1].symbol.empty()) continue;
-        const std::string& symbol = input.shape[1].symbol;
-        const std::string lower = lower_case(symbol);
+        if (!whole || input.shape.size() != 2) continue;
+        const std::string lower = lower_case(input.shape[1].symbol);
         const bool of_cache = lower.find("past") != std::string::npos || lower.find("total") != std::string::npos;
-        if (!of_cache && std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+        if (!of_cache && std::find(found.begin(), found.end(), input.shape[1]) == found.end()) found.push_back(input.shape[1]);
     }
-    return symbols;
+    return found;
 }
 
 void set_tokens(const TensorNet& net, const Run& run, Sizes& sizes) {
     if (run.prompt_tokens == 0) return;
-    std::vector<std::string> symbols = token_symbols(net);
-    std::erase_if(symbols, [&](const std::string& symbol) { return sizes.contains(symbol); });
-    if (symbols.size() == 1) sizes.emplace(symbols.front(), run.prompt_tokens);
+    std::vector<std::string> symbols;
+    bool fixed = false;
+    for (const Dimension& dimension : token_dimensions(net)) {
+        if (!dimension.symbol.empty()) symbols.push_back(dimension.symbol);
+        fixed = fixed || (dimension.symbol.empty() && dimension.size == run.prompt_tokens);
+    }
+    if (symbols.size() > 1) std::erase_if(symbols, [&](const std::string& symbol) { return sizes.contains(symbol); });
+    if (symbols.size() == 1) set_once(sizes, symbols.front(), run.prompt_tokens, "prompt_tokens");
     if (symbols.size() > 1) {
         throw Error({.what = "several dimensions of the net may be the number of tokens",
                      .key = "prompt_tokens",
                      .found = fmt::format("{}", fmt::join(symbols, ", ")),
                      .suggestion = "set each with `dimensions`"});
+    }
+    if (symbols.empty() && !fixed) {
+        const std::vector<std::string> known = symbols_of(net);
+        throw Error({.what = "no open dimension of the net is the number of tokens",
+                     .key = "prompt_tokens",
+                     .found = std::to_string(run.prompt_tokens),
+                     .suggestion = known.empty() ? "leave it out: all sizes of the net are fixed"
+                                                 : fmt::format("leave it out; `dimensions` sets {}", fmt::join(known, ", "))});
     }
 }
 
@@ -116,8 +138,9 @@ std::optional<std::int64_t> sum_of(const std::string& text, const Sizes& sizes) 
 
 /// The field of a run that sets `symbol` too, before an "or"; "" for others.
 std::string field_of(const TensorNet& net, const std::string& symbol) {
-    const std::vector<std::string> tokens = token_symbols(net);
-    if (tokens.size() == 1 && tokens.front() == symbol) return "`prompt_tokens` or ";
+    std::vector<Dimension> tokens = token_dimensions(net);
+    std::erase_if(tokens, [](const Dimension& dimension) { return dimension.symbol.empty(); });
+    if (tokens.size() == 1 && tokens.front().symbol == symbol) return "`prompt_tokens` or ";
     for (const int number : net.inputs) {
         const Tensor& input = input_tensor(net, number);
         const std::vector<std::size_t> sides = image_dimensions(input);
