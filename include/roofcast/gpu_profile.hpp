@@ -113,6 +113,7 @@ struct GpuProfile : GpuFigures {
     std::string id, name, vendor, architecture;  ///< architecture in lower case with hyphens: "ada", "blackwell"
     std::vector<std::string> aliases;            ///< other names of this device
     std::vector<std::string> also_called;        ///< names that resolve to another device by default
+    std::string changed_from;                    ///< id of the GPU whose fits and prices it has, where it has none of its own; may be empty
     std::string file;                            ///< where it was read from
     std::string form_factor, source, notes;
     std::string sustained_clock_source;

@@ -206,8 +206,12 @@ class Gpu(_Described):
     the table may be left out where no other has the key. Units are in the names. What the file does not state is there too, as
     `roofcast gpu show` says it. A value that is set is checked at once; `update` sets several.
 
-    A changed GPU keeps its id, and with it the fitted efficiencies and prices of that id.
+    A changed GPU has an id and a name of its own, "h100-sxm5-80gb-changed" unless you set `gpu.id` and `gpu.name`. It keeps the fitted
+    efficiencies and the prices of the GPU that it was changed from.
     """
+
+    id: str  #: can be set; of a changed one by default that of its origin and "-changed"
+    name: str  #: can be set
 
     _kind = "gpu"
     _show = ("gpu", "show")
@@ -223,7 +227,16 @@ class Gpu(_Described):
         with open(self._core.file, "rb") as file:
             return tomllib.load(file)
 
+    def update(self, **changes: Any) -> None:
+        """Changes several values at once, where one alone would contradict the others. None takes a value away."""
+        if changes and not self._changed:
+            own = {"id": f"{self.id}-changed", "name": f"{self.name} (changed)", "changed_from": self.id}
+            changes = {**own, **changes}
+        super().update(**changes)
+
     def _new_place(self, document: dict, name: str) -> tuple:
+        if name in ("id", "changed_from"):
+            return (name,)
         hint = _roofcast.did_you_mean(name, self._names())
         if hint:
             raise Error(f"{self.id} has no {name}; {hint}", what="unknown value of a GPU", key=name, suggestion=hint)

@@ -27,6 +27,7 @@ std::vector<std::filesystem::path> data_paths(const std::vector<std::string>& da
 void GpuNames::add(const GpuProfile& profile) {
     for (const std::string& name : {profile.id, profile.name, std::filesystem::path(profile.file).stem().string()})
         added_.insert_or_assign(folded_name(name), profile.id);
+    if (!profile.changed_from.empty()) added_.emplace(folded_name(profile.changed_from), profile.id);
     for (const std::string& alias : profile.aliases) added_.emplace(folded_name(alias), profile.id);
 }
 

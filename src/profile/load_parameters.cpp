@@ -92,6 +92,20 @@ toml::table parameter_document(const std::filesystem::path& file) {
     }
 }
 
+bool is_file(const std::filesystem::path& file) {
+    std::error_code ec;
+    return std::filesystem::is_regular_file(file, ec);
+}
+
+/// Id of the GPU whose fits `profile` has: its own, or those of the GPU that it was changed from.
+const std::string& fitted_id(const std::filesystem::path& gpus_folder, const std::filesystem::path& user_fits, const GpuProfile& profile) {
+    const auto has_fit = [&profile](const std::filesystem::path& folder) {
+        return !folder.empty() && is_file(gpu_fit_file(folder, profile.id));
+    };
+    const bool other = !profile.changed_from.empty() && !has_fit(gpus_folder) && !has_fit(user_fits);
+    return other ? profile.changed_from : profile.id;
+}
+
 /// Which fit files are read.
 enum class Fits { none, architecture, all };
 
@@ -100,11 +114,6 @@ struct UserFits {
     std::filesystem::path folder{};   ///< laid out as the folder of profiles
     std::filesystem::path own_fit{};  ///< a file in place of the GPU's fit, whoever made it
 };
-
-bool is_file(const std::filesystem::path& file) {
-    std::error_code ec;
-    return std::filesystem::is_regular_file(file, ec);
-}
 
 bool has_family(const ParameterSet& set, const std::string& family) {
     return std::any_of(set.families.begin(), set.families.end(), [&family](const FamilyParameters& f) { return f.family == family; });
@@ -131,17 +140,17 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
     };
     const auto hand_values = [&](std::string_view of) { return architecture_file(gpus_folder, of); };
     const auto fit_of = [&](std::string_view of) { return architecture_fit_file({}, of); };
-    const std::string& kernels = profile.kernel_architecture();
+    const std::string &kernels = profile.kernel_architecture(), &id = fitted_id(gpus_folder, users.folder, profile);
     read(hand_values(default_architecture), std::nullopt);
     if (fits != Fits::none && profile.vendor == "NVIDIA") read_fit(fit_of(default_architecture), Provenance::pooled_fit);
     if (kernels != default_architecture) read(hand_values(kernels), std::nullopt);
     if (fits != Fits::none) read_fit(fit_of(kernels), Provenance::architecture_fit);
     if (fits == Fits::all && !users.own_fit.empty()) read(users.own_fit, Provenance::gpu_fit);
-    if (fits == Fits::all && users.own_fit.empty()) read_fit(gpu_fit_file({}, profile.id), Provenance::gpu_fit);
+    if (fits == Fits::all && users.own_fit.empty()) read_fit(gpu_fit_file({}, id), Provenance::gpu_fit);
     if (fits != Fits::all || profile.id.empty()) return set;
     // Each over the values of the GPU itself; those of the GPU before those of its architecture, and these before those of all.
     std::vector<std::pair<std::filesystem::path, bool>> files;
-    std::vector<std::string> of_families{profile.id, "arch/" + kernels};
+    std::vector<std::string> of_families{id, "arch/" + kernels};
     if (profile.vendor == "NVIDIA") of_families.push_back(fmt::format("arch/{}", default_architecture));
     for (const std::string& of : of_families) {
         for (const bool of_user : {true, false}) {

@@ -32,6 +32,7 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
     gpu.file = file.string();
     gpu.name = top.text("name");
     gpu.id = required_identifier(top, "id", top.text_if("id").value_or(identifier_of(file.stem().string())));
+    if (auto other = top.text_if("changed_from")) gpu.changed_from = required_identifier(top, "changed_from", std::move(*other));
     gpu.vendor = top.text_if("vendor").value_or("");
     gpu.aliases = top.texts_if("aliases");
     gpu.also_called = top.texts_if("also_called");
@@ -208,7 +209,8 @@ Price read_price(TableReader& table, const PriceList& list) {
 /// The profile's own prices take the place of those of prices.csv: whoever types one means it.
 void read_prices(TableReader& top, GpuProfile& gpu, const PriceList& list) {
     for (TableReader& table : top.tables("price")) gpu.prices.push_back(read_price(table, list));
-    const auto listed = list.of_gpu.find(gpu.id);
+    auto listed = list.of_gpu.find(gpu.id);
+    if (listed == list.of_gpu.end()) listed = list.of_gpu.find(gpu.changed_from);
     if (gpu.prices.empty() && listed != list.of_gpu.end()) gpu.prices = listed->second;
 }
 

@@ -21,6 +21,23 @@ constexpr const char* profile =
 
 }  // namespace
 
+TEST_CASE("a profile that is changed from another has its fit and its prices, and an id of its own") {
+    const auto of = [](const std::string& gpu, const std::string& command, const char* key) {
+        const json answer = json::parse(roofcast::test::printed(command + " --model llama-3.1-8b --format json --gpu " + gpu));
+        return answer.at(command == "cost" ? "rows" : "predictions").at(0).at(key);
+    };
+    const std::string own = "h100-sxm5-80gb", line = "id = \"" + own + "\"\n";
+    std::string text = roofcast::test::text_of(roofcast::test::gpus_dir() / (own + ".toml"));
+    text.replace(text.find(line), line.size(), "id = \"mine\"\n");
+    const TemporaryFile alone("mine.toml", text), changed("mine.toml", "changed_from = \"" + own + "\"\n" + text);
+    const std::string file = changed.path().string();
+    CHECK(of(file, "predict", "gpu") == "mine");
+    CHECK(of(file, "predict", "latency_ms") == of(own, "predict", "latency_ms"));
+    CHECK(of(file, "cost", "usd_per_hour") == of(own, "cost", "usd_per_hour"));
+    CHECK(of(alone.path().string(), "predict", "latency_ms") != of(own, "predict", "latency_ms"));
+    CHECK(roofcast::test::roofcast("compare --model llama-3.1-8b --gpu h100-sxm5-80gb --gpu " + file).exit_code == 0);
+}
+
 TEST_CASE("gpu check reads fit files and holds each parameter to its bounds") {
     const TemporaryFile good("card.fit.toml", "[fit]\n[gemm.tensor16]\npeak_fraction = { value = 0.7, lower = 0.3, upper = 1 }\n");
     const auto result = roofcast::test::roofcast("gpu check --format json " + good.path().string());
