@@ -103,6 +103,8 @@ private:
     Number add(const LayerEntry& entry, const Maps& from) {
         if (layers_.size() >= most_layers) throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
         ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
+        if (layer.block == ConvBlock::add && from.size() < 2)
+            throw entry.error("add", "a sum needs two maps or more", "one", "from = [\"previous\", …]");
         const auto index = static_cast<Number>(layers_.size());
         layer.from.clear();
         std::vector<Number> entering;

@@ -167,6 +167,14 @@ TEST_CASE("errors in a block name its file, line, callers and layer") {
     CHECK(sizes.key == "layers[0].unit: layers[2].add");
 }
 
+TEST_CASE("a sum of one map is refused, where a concatenation of one is allowed") {
+    const ErrorDetail sum = net_error(net_text("{conv = 8}, {add = true}", ""));
+    CHECK(sum.key == "layers[1].add");
+    CHECK(sum.line == 4);
+    CHECK(sum.what == "a sum needs two maps or more");
+    CHECK(net_error(net_text("{conv = 8}, {concat = true}", "")).what == "no error");
+}
+
 TEST_CASE("wrong calls, definitions and names of blocks are errors") {
     const std::string unit = "[blocks.unit]\narguments = [\"width\"]\nlayers = [{conv = \"width\"}]\n";
     CHECK(net_error(net_text("{unit = 8}", unit)).what == "the block needs an argument");
