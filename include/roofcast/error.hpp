@@ -15,7 +15,8 @@ struct ErrorDetail {
     std::string file{};        ///< path as the user gave it
     int line = 0;              ///< 1-based; 0 when unknown
     std::string key{};         ///< of `file`: dotted TOML key or CSV column; else the field of a public struct, or the parameter
-                               ///< ("prompt_tokens", "parallel.tensor"): a path below Run
+                               ///< ("prompt_tokens", "parallel.tensor"): a path below Run. Places within others follow ": ", the
+                               ///< innermost last; the message names that one first and those around it at its end
     std::string found{};       ///< the offending value, as written
     std::string expected{};    ///< what would have been accepted
     std::string suggestion{};  ///< a likely fix, such as the nearest known name

@@ -11,16 +11,33 @@ namespace roofcast {
 
 namespace {
 
+/// The places of `key` from outside to inside.
+std::vector<std::string> places_of(std::string_view key) {
+    std::vector<std::string> places;
+    for (std::size_t at; (at = key.find(": ")) != std::string_view::npos; key.remove_prefix(at + 2))
+        places.push_back(printable(key.substr(0, at)));
+    places.push_back(printable(key));
+    return places;
+}
+
 /// What stands in files and on command lines is shown, line ends included: it is not to look like a message of its own.
 std::string message(const ErrorDetail& d) {
     std::string text;
     const std::string file = printable(d.file);
     if (!file.empty()) text += d.line > 0 ? fmt::format("{}:{}: ", file, d.line) : file + ": ";
-    if (!d.key.empty()) text += printable(d.key) + ": ";
+    std::vector<std::string> around = places_of(d.key);
+    if (!d.key.empty()) text += around.back() + ": ";
+    around.pop_back();
+    constexpr std::size_t most_places = 3;
+    if (around.size() > most_places) {
+        around[1] = fmt::format("… ({} more)", around.size() - most_places);
+        around.erase(around.begin() + 2, around.end() - 2);
+    }
     text += d.what;
     if (!d.found.empty()) text += fmt::format("; found {}", printable(d.found));
     if (!d.expected.empty()) text += fmt::format("; expected {}", d.expected);
     if (!d.suggestion.empty()) text += fmt::format("; {}", d.suggestion);
+    if (!around.empty()) text += fmt::format("; in {}", fmt::join(around, " > "));
     return text;
 }
 

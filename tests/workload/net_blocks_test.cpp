@@ -167,6 +167,20 @@ TEST_CASE("errors in a block name its file, line, callers and layer") {
     CHECK(sizes.key == "layers[0].unit: layers[2].add");
 }
 
+TEST_CASE("messages name the layer and the reason first, and the blocks around them last, of long chains the outer and the inner ones") {
+    const auto message = [](const std::string& layers, const std::string& blocks) {
+        const std::string text = Error(net_error(net_text(layers, blocks))).what();
+        return text.substr(text.find("tiny.toml"));
+    };
+    const std::string option = message("{unit = 8}", "[blocks.unit]\nlayers = [{conv = 8, kernle = 3}]\n");
+    CHECK(option.starts_with("tiny.toml:6: layers[0].kernle: unknown option of a conv layer"));
+    CHECK(option.ends_with("; in layers[0].unit"));
+    // 16 calls of itself around the one that is refused.
+    CHECK(message("{conv = 8}, {unit = 8}", "[blocks.unit]\nlayers = [{unit = 8}]\n") ==
+          "tiny.toml:6: layers[0].unit: blocks are nested too deeply; found 8; expected at most 16 levels: no block of itself; "
+          "in layers[1].unit > … (13 more) > layers[0].unit > layers[0].unit");
+}
+
 TEST_CASE("a sum of one map is refused, where a concatenation of one is allowed") {
     const ErrorDetail sum = net_error(net_text("{conv = 8}, {add = true}", ""));
     CHECK(sum.key == "layers[1].add");
