@@ -119,9 +119,11 @@ std::string plain_stem(const std::filesystem::path& file) {
 
 }  // namespace
 
-Workload load_gguf(const std::filesystem::path& file) {
+Workload load_gguf(const std::filesystem::path& file, const std::filesystem::path& architectures_file) {
     const GgufFile gguf = read_gguf(file);
-    Workload workload = read_hugging_face_config(gguf_config(gguf), file);
+    const std::vector<GgufArchitecture> architectures = load_gguf_architectures(architectures_file);
+    const GgufArchitecture& architecture = architecture_of(architectures, gguf);
+    Workload workload = read_hugging_face_config(gguf_config(gguf, architecture), file);
     workload.notes.clear();  // of keys that this configuration has for other types
     const GgufCensus census = census_of(gguf);
     workload.id = lower_case(printable(plain_stem(file)));
@@ -135,7 +137,7 @@ Workload load_gguf(const std::filesystem::path& file) {
     workload.totals = FileTotals{census.loaded.parameters(), census.loaded.bytes()};
     if (census.ahead > Bytes{})
         workload.notes.push_back(fmt::format("{:.2f} GB of multi-token prediction blocks are not loaded", census.ahead.in(gb)));
-    apply_gguf_tensors(gguf, std::get<DecoderLlm>(workload.architecture));
+    apply_gguf_tensors(gguf, architecture, std::get<DecoderLlm>(workload.architecture));
     return workload;
 }
 

@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "io/printable.hpp"
+#include "io/toml_reader.hpp"
 #include "workload/gguf_keys.hpp"
+#include "workload/hugging_face_types.hpp"
 
 namespace roofcast {
 
@@ -29,7 +32,7 @@ void add_experts(const GgufKeys& keys, json& config, const char* experts) {
 }
 
 /// Experts with a dense first layer or several, and shared ones, as DeepSeek has them.
-void add_deepseek_experts(const GgufKeys& keys, json& config) {
+void deepseek_expert_keys(const GgufKeys& keys, json& config) {
     add_experts(keys, config, "n_routed_experts");
     config["n_shared_experts"] = keys.count_or_zero("expert_shared_count");
     config["first_k_dense_replace"] = keys.count_or_zero("leading_dense_block_count");
@@ -87,8 +90,7 @@ void gpt2_keys(const GgufKeys&, json& config) {
     config["n_positions"] = config["max_position_embeddings"];
 }
 
-void deepseek2_keys(const GgufKeys& keys, json& config) {
-    add_deepseek_experts(keys, config);
+void latent_keys(const GgufKeys& keys, json& config) {
     const std::int64_t rope = keys.count("rope.dimension_count"), by_head = keys.count_or_zero("attention.key_length_mla");
     const std::int64_t key = by_head > 0 ? by_head : keys.count("attention.key_length"),
                        value = keys.count_or_zero("attention.value_length_mla");
@@ -109,8 +111,7 @@ void gpt_oss_keys(const GgufKeys& keys, json& config) {
     config["sliding_window"] = keys.count("attention.sliding_window");
 }
 
-void glm4_moe_keys(const GgufKeys& keys, json& config) {
-    add_deepseek_experts(keys, config);
+void query_key_keys(const GgufKeys& keys, json& config) {
     config["use_qk_norm"] = keys.length("attn_q_norm.weight", 0) > 0;
     config["attention_bias"] = keys.length("attn_q.bias", 0) > 0;
 }
@@ -126,82 +127,52 @@ void layer_norms(const GgufKeys& keys, DecoderLlm& m) {
 }
 
 /// Cohere: every fourth layer sees all tokens.
-void cohere2_layers(const GgufKeys& keys, DecoderLlm& m) {
-    layer_norms(keys, m);
+void every_fourth_full(const GgufKeys& keys, DecoderLlm& m) {
     m.sliding_window = keys.count_or_zero("attention.sliding_window");
     constexpr std::int64_t all_every = 4;
     m.full_attention_every = m.sliding_window > 0 ? all_every : 1;
 }
 
 /// Nemotron's MLP squares what it keeps of one projection.
-void nemotron_layers(const GgufKeys&, DecoderLlm& m) {
+void squared_mlp(const GgufKeys&, DecoderLlm& m) {
     m.norm = Normalization::layernorm;
     m.gated_mlp = false;
 }
 
-struct GgufArchitecture {
+}  // namespace
+
+/// What files of some architectures have else than the configuration of their type.
+struct GgufTrait {
     std::string_view name;
-    std::string_view model_type;  ///< of the configuration
     void (*add_keys)(const GgufKeys&, json&) = no_keys;
-    void (*change)(const GgufKeys&, DecoderLlm&) = change_nothing;  ///< what the type has not
+    void (*change)(const GgufKeys&, DecoderLlm&) = change_nothing;  ///< of what the type has no key for
 };
 
-constexpr GgufArchitecture architectures[] = {
-    {"llama", "llama", llama_keys},
-    {"llama4", "llama4_text", llama4_keys},
-    {"mistral3", "mistral", window_keys},
-    {"qwen2", "qwen2"},
-    {"qwen2moe", "qwen2_moe", qwen_moe_keys},
-    {"qwen3", "qwen3"},
-    {"qwen3moe", "qwen3_moe", qwen_moe_keys},
-    {"gemma", "gemma"},
-    {"gemma2", "gemma2", gemma_window_keys},
-    {"gemma3", "gemma3_text", gemma_window_keys},
-    {"phi2", "phi"},
-    {"phi3", "phi3", window_keys},
-    {"falcon", "falcon", falcon_keys},
-    {"gptneox", "gpt_neox", gptneox_keys},
-    {"gpt2", "gpt2", gpt2_keys},
-    {"gptj", "gptj", gpt2_keys},
-    {"stablelm", "llama", no_keys, layer_norms},
-    {"starcoder2", "starcoder2", window_keys},
-    {"command-r", "llama", no_keys, layer_norms},
-    {"cohere2", "llama", no_keys, cohere2_layers},
-    {"deepseek2", "deepseek_v3", deepseek2_keys},
-    {"gpt-oss", "gpt_oss", gpt_oss_keys},
-    {"granite", "granite"},
-    {"granitemoe", "mixtral", llama_keys},
-    {"olmo2", "llama"},
-    {"olmoe", "mixtral", llama_keys},
-    {"internlm2", "llama"},
-    {"baichuan", "llama"},
-    {"minicpm", "llama"},
-    {"exaone", "llama"},
-    {"smollm3", "smollm3"},
-    {"glm4", "glm4"},
-    {"glm4moe", "glm4_moe", glm4_moe_keys},
-    {"seed_oss", "llama"},
-    {"ernie4_5", "llama"},
-    {"hunyuan-dense", "llama"},
-    {"nemotron", "llama", no_keys, nemotron_layers},
+namespace {
+
+constexpr GgufTrait traits[] = {
+    {"mixtral_experts", llama_keys},       {"llama4_experts", llama4_keys},
+    {"qwen_experts", qwen_moe_keys},       {"deepseek_experts", deepseek_expert_keys},
+    {"gpt_oss_experts", gpt_oss_keys},     {"window", window_keys},
+    {"gemma_window", gemma_window_keys},   {"latent_attention", latent_keys},
+    {"query_key_norm", query_key_keys},    {"falcon_heads", falcon_keys},
+    {"parallel_residual", gptneox_keys},   {"gpt2_names", gpt2_keys},
+    {"layer_norms", no_keys, layer_norms}, {"every_fourth_full", no_keys, every_fourth_full},
+    {"squared_mlp", no_keys, squared_mlp},
 };
+
+const GgufTrait& trait_of(const TableReader& table, const std::string& name) {
+    std::vector<std::string> known;
+    for (const GgufTrait& trait : traits) {
+        if (trait.name == name) return trait;
+        known.emplace_back(trait.name);
+    }
+    throw table.error("traits", "unknown trait", name, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(name, known));
+}
 
 std::string architecture_name(const GgufFile& gguf) {
     const auto found = gguf.values.find("general.architecture");
     return found != gguf.values.end() && found->second.is_string() ? found->second.get<std::string>() : std::string();
-}
-
-const GgufArchitecture& architecture_of(const GgufFile& gguf) {
-    const std::string name = architecture_name(gguf);
-    for (const GgufArchitecture& known : architectures) {
-        if (known.name == name) return known;
-    }
-    throw Error({.what = name.empty() ? "a required key is missing" : "this architecture is not supported",
-                 .file = gguf.path.string(),
-                 .key = "general.architecture",
-                 .found = printable(name),
-                 .expected = fmt::format("{}", fmt::join(gguf_architectures(), ", ")),
-                 .suggestion = did_you_mean(name, gguf_architectures())});
 }
 
 /// Norms of queries and keys over all heads at once, as OLMo 2 has them, have no field of their own.
@@ -218,10 +189,39 @@ void norm_all_heads(DecoderLlm& m) {
 
 }  // namespace
 
-std::vector<std::string> gguf_architectures() {
-    std::vector<std::string> names;
-    for (const GgufArchitecture& known : architectures) names.emplace_back(known.name);
-    return names;
+std::vector<GgufArchitecture> load_gguf_architectures(const std::filesystem::path& file) {
+    const toml::table root = parse_toml_file(file);
+    TableReader reader(root, file.string());
+    const std::vector<std::string> types = hugging_face::decoder_types();
+    std::vector<GgufArchitecture> all;
+    for (TableReader& table : reader.tables("architecture")) {
+        GgufArchitecture own{.name = table.text("name"), .model_type = table.text("model_type"), .traits = {}};
+        const auto same = [&own](const GgufArchitecture& other) { return other.name == own.name; };
+        if (std::any_of(all.begin(), all.end(), same)) throw table.error("name", "the name occurs twice", own.name, "another name");
+        if (std::find(types.begin(), types.end(), own.model_type) == types.end())
+            throw table.error("model_type", "no reader knows this type", own.model_type, "a decoder's model_type of config.json",
+                              did_you_mean(own.model_type, types));
+        for (const std::string& name : table.texts_if("traits")) own.traits.push_back(&trait_of(table, name));
+        table.finish();
+        all.push_back(std::move(own));
+    }
+    reader.finish();
+    return all;
+}
+
+const GgufArchitecture& architecture_of(const std::vector<GgufArchitecture>& architectures, const GgufFile& gguf) {
+    const std::string name = architecture_name(gguf);
+    std::vector<std::string> known;
+    for (const GgufArchitecture& architecture : architectures) {
+        if (architecture.name == name) return architecture;
+        known.push_back(architecture.name);
+    }
+    throw Error({.what = name.empty() ? "a required key is missing" : "this architecture is not supported",
+                 .file = gguf.path.string(),
+                 .key = "general.architecture",
+                 .found = printable(name),
+                 .expected = fmt::format("{}", fmt::join(known, ", ")),
+                 .suggestion = did_you_mean(name, known)});
 }
 
 std::int64_t gguf_layers(const GgufFile& gguf) {
@@ -231,9 +231,8 @@ std::int64_t gguf_layers(const GgufFile& gguf) {
     return blocks - ahead;
 }
 
-json gguf_config(const GgufFile& gguf) {
-    const GgufArchitecture& architecture = architecture_of(gguf);
-    const GgufKeys keys(gguf, std::string(architecture.name));
+json gguf_config(const GgufFile& gguf, const GgufArchitecture& architecture) {
+    const GgufKeys keys(gguf, architecture.name);
     const GgufTensor* table = gguf.tensor("token_embd.weight");
     if (table == nullptr || table->dims.size() < 2)
         throw Error({.what = "the file has no embedding table: this is not a whole language model",
@@ -252,16 +251,15 @@ json gguf_config(const GgufFile& gguf) {
     if (const std::int64_t kv_heads = keys.count_or_zero("attention.head_count_kv"); kv_heads > 0) config["num_key_value_heads"] = kv_heads;
     if (const std::int64_t width = keys.count_or_zero("feed_forward_length"); width > 0) config["intermediate_size"] = width;
     if (const std::int64_t width = keys.count_or_zero("attention.key_length"); width > 0) config["head_dim"] = width;
-    architecture.add_keys(keys, config);
+    for (const GgufTrait* trait : architecture.traits) trait->add_keys(keys, config);
     return config;
 }
 
-void apply_gguf_tensors(const GgufFile& gguf, DecoderLlm& model) {
-    const GgufArchitecture& architecture = architecture_of(gguf);
-    const GgufKeys keys(gguf, std::string(architecture.name));
+void apply_gguf_tensors(const GgufFile& gguf, const GgufArchitecture& architecture, DecoderLlm& model) {
+    const GgufKeys keys(gguf, architecture.name);
     model.tied_embeddings = gguf.tensor("output.weight") == nullptr;
     model.head_bias = gguf.tensor("output.bias") != nullptr;
-    architecture.change(keys, model);
+    for (const GgufTrait* trait : architecture.traits) trait->change(keys, model);
     if (!model.kinds.empty()) return;
     model.attention_bias = keys.length("attn_q.bias", 0) > 0 || keys.length("attn_qkv.bias", 0) > 0;
     model.output_bias = keys.length("attn_output.bias", 0) > 0;

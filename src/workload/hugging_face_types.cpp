@@ -153,6 +153,14 @@ Error unknown_type(const JsonReader& config) {
 
 }  // namespace
 
+std::vector<std::string> decoder_types() {
+    std::vector<std::string> names;
+    for (const ModelType& type : model_types) {
+        if (type.family == "llm") names.emplace_back(type.name);
+    }
+    return names;
+}
+
 ModelType model_type(const JsonReader& config, std::string& note) {
     const std::string name = config.text_or("model_type", "");
     if (const ModelType* type = find_type(name); type != nullptr) return *type;

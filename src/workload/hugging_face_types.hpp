@@ -20,6 +20,9 @@ struct ModelType {
 /// `note` says so. Throws Error where none fits, with the closest known type.
 ModelType model_type(const JsonReader& config, std::string& note);
 
+/// The types of decoders.
+std::vector<std::string> decoder_types();
+
 /// `keys` of a config less those that change no operator: of training, tokenizers, rotary positions and the library itself.
 std::vector<std::string> not_understood(std::vector<std::string> keys);
 

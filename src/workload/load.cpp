@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "io/data_folder.hpp"
 #include "io/identifier.hpp"
 #include "io/toml_reader.hpp"
 #include "workload/catalogue.hpp"
@@ -214,12 +215,23 @@ bool is_checkpoint(const std::filesystem::path& folder) {
 
 namespace {
 
+/// `gguf/architectures.toml` of a folder of models, the model's own first; else of the shipped data.
+std::filesystem::path gguf_architectures_file(const BlockLibrary& blocks) {
+    const std::filesystem::path relative = std::filesystem::path("gguf") / "architectures.toml";
+    for (const std::filesystem::path& folder : blocks.folders()) {
+        std::error_code ec;
+        auto file = folder.parent_path() / relative;
+        if (std::filesystem::is_regular_file(file, ec)) return file;
+    }
+    return data_folder(std::nullopt) / "models" / relative;
+}
+
 /// A model in a format in which others publish theirs; nullopt: TOML.
-std::optional<Workload> load_published(const std::filesystem::path& file) {
+std::optional<Workload> load_published(const std::filesystem::path& file, const BlockLibrary& blocks) {
     if (is_checkpoint(file)) return load_checkpoint(file);
     const std::string ending = lower_case(file.extension().string());
     if (ending == ".json") return load_hugging_face_config(file);
-    if (ending == ".gguf") return load_gguf(file);
+    if (ending == ".gguf") return load_gguf(file, gguf_architectures_file(blocks));
     if (ending == ".safetensors") return load_checkpoint(file);
     if (is_onnx(file)) return load_onnx(file);
     return std::nullopt;
@@ -233,7 +245,7 @@ std::vector<Workload> load_workloads(const std::filesystem::path& file) {
 }
 
 std::vector<Workload> load_workloads(const std::filesystem::path& file, BlockLibrary& blocks) {
-    if (auto published = load_published(file)) return {*std::move(published)};
+    if (auto published = load_published(file, blocks)) return {*std::move(published)};
     const toml::table root = parse_toml_file(file);
     std::vector<Workload> workloads;
     for (const Entry& entry : entries_of(root, file.string())) workloads.push_back(read_entry(entry, file.string(), blocks));
@@ -246,7 +258,7 @@ Workload load_workload(const std::filesystem::path& file, std::string_view id) {
 }
 
 Workload load_workload(const std::filesystem::path& file, std::string_view id, BlockLibrary& blocks) {
-    if (auto published = load_published(file)) return *std::move(published);
+    if (auto published = load_published(file, blocks)) return *std::move(published);
     const toml::table root = parse_toml_file(file);
     const auto entries = entries_of(root, file.string());
     if (id.empty() && entries.size() == 1) return read_entry(entries.front(), file.string(), blocks);

@@ -57,6 +57,7 @@ public:
 
     /// One more folder, which is asked after those before it.
     void add_folder(std::filesystem::path folder);
+    [[nodiscard]] const std::vector<std::filesystem::path>& folders() const { return folders_; }
     /// nullptr: there is none. Throws Error on a file that is wrong, or where the data folder is needed and not found.
     const NetBlock* find(const std::string& name);
     [[nodiscard]] std::vector<std::string> names();
