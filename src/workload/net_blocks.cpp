@@ -54,7 +54,7 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
                      .key = fmt::format("blocks.{}", name),
                      .found = {},
                      .expected = "small letters, digits and _; no name of a primitive"});
-    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .segment = false, .file = &file};
+    NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .segment = false, .scaled = false, .file = &file};
     for (const std::string& text : reader.texts_if("arguments")) {
         block.arguments.push_back(argument_of(text, reader));
         const auto same = [&](const BlockArgument& other) { return other.name == block.arguments.back().name; };
@@ -67,6 +67,7 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
     if (block.layers == nullptr || block.layers->empty()) throw reader.error("layers", "wrong type", {}, "a list of layers");
     block.outputs = reader.texts_if("outputs");
     block.segment = reader.flag_if("segment").value_or(false);
+    block.scaled = reader.flag_if("scaled").value_or(false);
     reader.finish();
     return block;
 }

@@ -26,6 +26,7 @@ struct NetBlock {
     const toml::array* layers = nullptr;
     std::vector<std::string> outputs;  ///< names of the layers that give them; empty: the last one
     bool segment = false;              ///< its layers are one segment: compilers fuse them, and streams run side by side
+    bool scaled = false;               ///< a part of a net: compound scaling is of what it lists, as of the net's own list
     const FileBlocks* file = nullptr;  ///< that defines it, and blocks that it may use
 
     static constexpr const char* repeat = "repeat";

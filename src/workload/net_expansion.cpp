@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "workload/convnet_layer.hpp"
 #include "workload/convnet_vocabulary.hpp"
@@ -114,7 +115,7 @@ private:
         }
         layer.place = entry.scope.layer(entry.index);
         check_dimensions(entry, layer);
-        if (depth_ == 0) scale(entry, layer);
+        if (scales_) scale(entry, layer);
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
         segment_.opens = is_composite(layer.block) && !segment_.name.empty();
@@ -154,14 +155,15 @@ private:
             throw entry.error(block.name, "blocks are nested too deeply", {},
                               fmt::format("at most {} levels: no block of itself", deepest));
         require_arguments(entry, block);
-        const Number stated = repeats_of(entry), wanted = depth_ == 0 ? scaling_.repeats(stated) : stated;
+        const Number stated = repeats_of(entry), wanted = scales_ ? scaling_.repeats(stated) : stated;
         const Number repeats = block.repeats_inside() && wanted > 0 ? 1 : wanted;
-        const bool scaled = depth_++ == 0;
+        ++depth_;
+        const bool scales = std::exchange(scales_, scales_ && block.scaled);
         const OpenSegment around = segment_;
         std::size_t before = layers_.size();
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
-            Scope scope = arguments(entry, block, from.front(), scaled, i > 0);
+            Scope scope = arguments(entry, block, from.front(), scales && !block.scaled, i > 0);
             if (block.repeats_inside()) scope.set(NetBlock::repeat, static_cast<double>(wanted));
             if (block.segment) segment_ = {block.name, true};
             Maps made = expand(*block.layers, scope, block.file, from, block.outputs);
@@ -177,11 +179,12 @@ private:
             before = start;
         }
         --depth_;
+        scales_ = scales;
         if (block.segment) segment_ = {around.name, !around.name.empty()};
         return from;
     }
 
-    /// What names mean in `block`. `scaled`: the net itself calls it. `again`: a further repetition, which has no stride.
+    /// What names mean in `block`. `scaled`: its channels are. `again`: a further repetition, which has no stride.
     Scope arguments(const LayerEntry& entry, const NetBlock& block, Number from, bool scaled, bool again) {
         const FileBlocks& file = *block.file;
         Scope scope(file.file(), fmt::format("{}.{}: ", entry.key({}), block.name), &file == &own_ ? entry.scope.values() : nullptr);
@@ -238,6 +241,7 @@ private:
     std::vector<ConvLayer> layers_;
     std::vector<Number> channels_;  ///< of each layer's output
     std::size_t depth_ = 0, entries_ = 0;
+    bool scales_ = true;  ///< in the net's own list, or a block that is a part of it
     OpenSegment segment_;
 };
 
