@@ -38,6 +38,9 @@ enum class ConvBlock {
     pointwise,
     scale,
     multiply,
+    join,
+    softmax,
+    suppress,
     channel_gate,
     split_attention,
     project,
@@ -57,14 +60,7 @@ enum class ConvBlock {
     mlp,
     class_attention,
     outlook,
-    detect,
-    segment,
-    pose,
-    anchor_detect,
     classify,
-    ssd_head,
-    retina_head,
-    bifpn_head,
     detr_head,
     mask_head,
     owl_head
@@ -87,14 +83,11 @@ struct ConvLayer {
     std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
     std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
-    std::int64_t convs = 0;               ///< convolutions before a head's last one
     std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
     bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
     std::int64_t reduction = 1;           ///< places on a side that become one key
     std::int64_t tokens = 0;              ///< in addition to the places, in attention
-    std::int64_t protos = 0;              ///< channels of the mask prototypes
-    std::vector<std::int64_t> anchors;    ///< boxes per place, one number a level or one for all
     double expand = 0;                    ///< hidden over outer channels; 0: the block's default
     std::optional<Activation> activation;
     std::optional<ConvNorm> norm;
@@ -107,7 +100,6 @@ struct ConvLayer {
     bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
     bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
     bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places in addition to what they found
-    bool depthwise = false;             ///< detection head with depthwise convolutions before its class scores
     bool separate_projections = false;  ///< attention: queries, keys and values are GEMMs of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
@@ -123,6 +115,8 @@ struct ConvLayer {
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     std::optional<Activation> gate_activation;  ///< channel gate: of the gate itself; absent: sigmoid
+    bool shared = false;                        ///< convolution: with the weights of another one
+    bool weighted = false;                      ///< sum: each map has a learned weight, and all weights are normalized
     bool published = true;                      ///< convolution: false where published counts leave it out
     bool copied = true;                         ///< slice: made contiguous; else what reads it reads it where it lies
     std::int64_t runs = 1;                      ///< so often in a row, layer by layer: equal repetitions of what it is in

@@ -53,29 +53,14 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count c
 
 void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
     switch (layer.block) {
-        case ConvBlock::detect:
-            return detect_head(b, in, layer, b.net.classes);
-        case ConvBlock::segment:
-            return segment_head(b, in, layer, layer.protos);
-        case ConvBlock::pose:
-            return pose_head(b, in, layer);
-        case ConvBlock::anchor_detect:
-            return anchor_head(b, in, layer.size);
         case ConvBlock::classify:
-            classify_head(b, in.front());
-            return;
+            return classify_head(b, in.front());
         case ConvBlock::detr_head:
             return detr_head(b, in.front(), layer);
         case ConvBlock::mask_head:
             return mask_head(b, in, layer);
-        case ConvBlock::owl_head:
-            return owl_head(b, in.front(), layer);
-        case ConvBlock::bifpn_head:
-            return bifpn_head(b, in, layer);
-        case ConvBlock::ssd_head:
-            return ssd_head(b, in, layer);
         default:
-            return retina_head(b, in, layer);
+            return owl_head(b, in.front(), layer);
     }
 }
 

@@ -30,18 +30,11 @@ Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const Con
 // Heads. They end the graph.
 /// The head that `layer` names.
 void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
-void detect_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count classes);
-void segment_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer, Count protos);
-void pose_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
-void anchor_head(ConvBuilder& b, const std::vector<Map>& levels, Count anchors);
-Map classify_head(ConvBuilder& b, const Map& x);
-void ssd_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
+void classify_head(ConvBuilder& b, const Map& x);
 void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 /// `in`: the map that masks are GEMMs of, then the maps that queries attend to.
 void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
-void bifpn_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
-void retina_head(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
 
 /// Weighs the channels of `x` as the layer's `gate` says.
 void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer);

@@ -82,6 +82,8 @@ public:
     void add(const Map& map);
     /// stream + branch: wide where one of them is.
     Map add(const Map& stream, const Map& branch);
+    /// The sum of `maps`, each with a learned weight, over the sum of the weights. Tan et al., EfficientDet (2020), equation 3.
+    Map weighted_sum(const std::vector<Map>& maps);
     /// map = map · a constant, or learned factors that lie as the map does.
     void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
     /// map = map · a factor for each channel of each image.

@@ -201,6 +201,15 @@ Map ConvBuilder::add(const Map& stream, const Map& branch) {
     return out;
 }
 
+Map ConvBuilder::weighted_sum(const std::vector<Map>& maps) {
+    constexpr double kernels = 3;  // weights are normalized, maps weighed and added
+    const auto reads = static_cast<double>(maps.size());
+    Map sum = maps.front();
+    sum.kept = false;
+    pointwise("weighted_sum", sum, reads, 2 * reads, Fusion::chain).eager_kernels = kernels;
+    return sum;
+}
+
 void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
     pointwise("scale", map, 1, 1, fusion, parameters);
 }

@@ -15,6 +15,12 @@ namespace roofcast {
 
 namespace {
 
+Count elements_of_all(const std::vector<Map>& maps) {
+    Count elements = 0;
+    for (const Map& map : maps) elements += map.elements();
+    return elements;
+}
+
 /// Walks the layers of one net.
 class Walk {
 public:
@@ -83,6 +89,8 @@ private:
     Map by_element(const ConvLayer& layer, const Map& x);
     Map resized(const ConvLayer& layer, const Map& x);
     Map convolutions(const ConvLayer& layer, Map x);
+    Map joined_places(const std::vector<Map>& in, Count channels);
+    Map softmax(const Map& x, Count classes);
     Map sum(const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
@@ -100,7 +108,7 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     builder_.on_stream(static_cast<int>(layer.stream));
     if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::deformable_encoder) return place_mixer(builder_, in, layer);
     if (layer.block <= ConvBlock::add) return primitive(layer, in);
-    if (layer.block < ConvBlock::detect) return backbone_block(builder_, in.front(), layer, layer.size);
+    if (layer.block < ConvBlock::classify) return backbone_block(builder_, in.front(), layer, layer.size);
     head_block(builder_, in, layer);
     return {.channels = net_.classes, .height = 1, .width = 1};
 }
@@ -116,6 +124,7 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
                   .bias = layer.bias,
                   .norm = layer.norm.value_or(net_.norm),
                   .activation = layer.activation.value_or(net_.activation),
+                  .shared_weights = layer.shared,
                   .published = layer.published};
     for (Count i = 0; i < layer.repeat; ++i) {
         if (i > 0 && layer.segment.empty()) builder_.segment("conv");
@@ -131,6 +140,21 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
     const Map y{.channels = outputs, .height = 1, .width = 1};
     builder_.activate(y, layer.activation.value_or(Activation::none));
     return y;
+}
+
+Map Walk::joined_places(const std::vector<Map>& in, Count channels) {
+    const Count elements = elements_of_all(in);
+    builder_.copy(elements, "concat");
+    return {.channels = channels, .height = elements / channels, .width = 1};
+}
+
+Map Walk::softmax(const Map& x, Count classes) {
+    if (x.channels % classes != 0)
+        throw Error({.what = "groups of a softmax must divide its channels",
+                     .key = "softmax",
+                     .found = fmt::format("groups of {} in {} channels", Count(classes), Count(x.channels))});
+    builder_.softmax(x.elements() / classes, classes);
+    return {.channels = classes, .height = x.channels / classes, .width = x.places()};
 }
 
 Map Walk::sum(const std::vector<Map>& in) {
@@ -171,10 +195,17 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return builder_.slice(x, layer.size, layer.copied);
         case ConvBlock::planes:
             return builder_.to_planes(x);
+        case ConvBlock::join:
+            return joined_places(in, layer.size);
+        case ConvBlock::softmax:
+            return softmax(x, layer.size);
+        case ConvBlock::suppress:
+            builder_.suppress(elements_of_all(in) / layer.size);
+            return x;
         case ConvBlock::concat:
             return builder_.concat(in);
         case ConvBlock::add: {
-            const Map y = sum(in);
+            const Map y = layer.weighted ? builder_.weighted_sum(in) : sum(in);
             builder_.activate(y, layer.activation.value_or(Activation::none));
             return y;
         }

@@ -65,11 +65,6 @@ private:
 
     void check_layers(const BlockSpec& spec, const ConvLayer& layer) const {
         constexpr std::array has_layers{ConvBlock::deformable_encoder, ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
-        const auto require = [&](ConvBlock block, std::string_view key, std::int64_t value, const char* why) {
-            if (layer.block == block && value == 0)
-                throw error(key, *table_.get(spec.name), why, "none", fmt::format("{} = a whole number of at least 1", key));
-        };
-        require(ConvBlock::segment, "protos", layer.protos, "a head for masks needs the number of its prototypes");
         if (layer.layers > 0 || std::find(has_layers.begin(), has_layers.end(), layer.block) == has_layers.end()) return;
         throw error("layers", *table_.get(spec.name), "a transformer needs the number of its layers", "none",
                     "layers = a whole number of at least 1");
@@ -119,7 +114,6 @@ private:
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
         if (key == "gate_activation") layer.gate_activation = word<Activation>(activation_names, key, node);
         if (key == "gate") layer.gate = word<ChannelGate>(gate_names, key, node);
-        if (key == "anchors") layer.anchors = list(key, node, 1);
     }
 
     /// The number that `node` is or whose expression has it.
@@ -144,7 +138,7 @@ private:
         const auto whole = static_cast<std::int64_t>(found);
         // Each repetition may become operators of its own.
         constexpr std::int64_t most_repeats = 1000;
-        if ((key == "repeat" || key == "convs" || key == "layers") && whole > most_repeats) {
+        if ((key == "repeat" || key == "layers") && whole > most_repeats) {
             throw error(key, node, "out of range", value_found(node, found), fmt::format("at most {}", most_repeats));
         }
         if (static_cast<double>(whole) != found || whole < lower) {
@@ -173,23 +167,6 @@ private:
         return word_of<Word>(names, text(key, node), [&](std::string expected, std::string suggestion) {
             return error(key, node, "unknown word", {}, std::move(expected), std::move(suggestion));
         });
-    }
-
-    std::vector<std::int64_t> list(std::string_view key, const toml::node& node, std::int64_t lower) const {
-        std::vector<std::int64_t> numbers;
-        const auto add = [&](const toml::node& item) {
-            const auto value = item.is_integer() ? std::optional(item.as_integer()->get()) : std::nullopt;
-            if (!value || *value < lower || *value > largest_size)
-                throw error(key, node, "wrong value", {}, fmt::format("whole numbers from {} to {}", lower, largest_size));
-            numbers.push_back(item.as_integer()->get());
-        };
-        if (const auto* items = node.as_array()) {
-            for (const auto& item : *items) add(item);
-        } else {
-            add(node);
-        }
-        if (numbers.empty()) throw error(key, node, "empty list", {}, "at least one number");
-        return numbers;
     }
 
     std::string place(std::string_view key) const { return fmt::format("{}{}{}", scope_.layer(index_), key.empty() ? "" : ".", key); }

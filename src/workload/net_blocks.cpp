@@ -22,8 +22,8 @@ bool is_primitive(std::string_view name) {
 }
 
 bool is_reserved(std::string_view name) {
-    constexpr std::string_view words[] = {"from", "name", "when", "repeat", "in",   "channels", "if",
-                                          "else", "and",  "or",   "not",    "true", "false"};
+    constexpr std::string_view words[] = {"from", "name", "when", "repeat", "each", "in",   "channels",
+                                          "if",   "else", "and",  "or",     "not",  "true", "false"};
     return is_primitive(name) || std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 

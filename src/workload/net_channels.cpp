@@ -24,6 +24,7 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::pointwise:
         case ConvBlock::scale:
         case ConvBlock::multiply:
+        case ConvBlock::suppress:
         case ConvBlock::channel_gate:
         case ConvBlock::mix_places:
         case ConvBlock::add:
@@ -43,7 +44,7 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::linear:
             return layer.size > 0 ? layer.size : net.classes;
         default:
-            return layer.block >= ConvBlock::detect ? net.classes : layer.size;
+            return layer.block >= ConvBlock::classify ? net.classes : layer.size;
     }
 }
 

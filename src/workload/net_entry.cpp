@@ -38,11 +38,24 @@ std::string new_name(const LayerEntry& entry, const toml::node& node, const List
     return text->get();
 }
 
-bool is_present(const LayerEntry& entry) {
-    if (!entry.table.contains("when")) return true;
-    const Value value = entry.scope.value(entry.key("when"), *entry.table.get("when"));
+namespace {
+
+bool flag_of(const LayerEntry& entry, std::string_view key, bool standard) {
+    const toml::node* node = entry.table.get(key);
+    if (node == nullptr) return standard;
+    const Value value = entry.scope.value(entry.key(key), *node);
     if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-    throw entry.error("when", "a condition is neither true nor false", {}, "a comparison, or a flag");
+    throw entry.error(key, "a condition is neither true nor false", {}, "a comparison, or a flag");
+}
+
+}  // namespace
+
+bool is_present(const LayerEntry& entry) {
+    return flag_of(entry, "when", true);
+}
+
+bool is_for_each(const LayerEntry& entry) {
+    return flag_of(entry, "each", false);
 }
 
 std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {
@@ -99,7 +112,9 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
             throw entry.error(block.name, "the block needs an argument", {}, fmt::format("{} = …", argument.name));
     }
     for (const auto& [key, node] : entry.table) {
-        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when") continue;
+        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when" ||
+            key.str() == "each")
+            continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
         throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
                           known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));

@@ -49,6 +49,9 @@ std::string new_name(const LayerEntry& entry, const toml::node& name, const List
 /// Whether `when` is absent or true.
 bool is_present(const LayerEntry& entry);
 
+/// Whether `each` is true: a block is called on each map by itself.
+bool is_for_each(const LayerEntry& entry);
+
 /// The value of `repeat`.
 std::int64_t repeats_of(const LayerEntry& entry);
 

@@ -80,7 +80,7 @@ private:
         for (const auto& [key, node] : entry.table) {
             const NetBlock* block = siblings->find(key.str());
             if (block == nullptr) block = library_.find(std::string(key.str()));
-            if (block != nullptr) return call(entry, *block, std::move(from));
+            if (block != nullptr) return calls(entry, *block, std::move(from));
         }
         throw unknown_block(entry, *siblings);
     }
@@ -126,9 +126,8 @@ private:
 
     /// Compound scaling of what the net itself lists.
     void scale(const LayerEntry& entry, ConvLayer& layer) const {
-        const bool block = layer.block > ConvBlock::add && layer.block < ConvBlock::detect;
+        const bool block = layer.block > ConvBlock::add && layer.block < ConvBlock::classify;
         if (block) layer.repeat = scaling_.repeats(layer.repeat);
-        layer.protos = scaling_.channels(layer.protos);
         const toml::node* scaled = entry.table.get("scaled");
         if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
         if (block || layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
@@ -150,12 +149,25 @@ private:
                           fmt::format("dimensions = {}", net_.dimensions), "dimensions = 2");
     }
 
-    Maps call(const LayerEntry& entry, const NetBlock& block, Maps from) {
+    /// Once on all maps of `from`, or once on each of them.
+    Maps calls(const LayerEntry& entry, const NetBlock& block, Maps from) {
+        if (!is_for_each(entry)) return call(entry, block, std::move(from));
+        Maps all;
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            const Maps made = call(entry, block, {from[i]}, i);
+            all.insert(all.end(), made.begin(), made.end());
+        }
+        return all;
+    }
+
+    Maps call(const LayerEntry& entry, const NetBlock& block, Maps from, std::size_t index = 0) {
         if (depth_ >= deepest)
             throw entry.error(block.name, "blocks are nested too deeply", {},
                               fmt::format("at most {} levels: no block of itself", deepest));
         require_arguments(entry, block);
-        const Number stated = repeats_of(entry), wanted = scales_ ? scaling_.repeats(stated) : stated;
+        // Blocks without a number are parts of the net that no scaling repeats: heads.
+        const bool deepens = scales_ && !entry.table.get(block.name)->is_boolean();
+        const Number stated = repeats_of(entry), wanted = deepens ? scaling_.repeats(stated) : stated;
         const Number repeats = block.repeats_inside() && wanted > 0 ? 1 : wanted;
         ++depth_;
         const bool scales = std::exchange(scales_, scales_ && block.scaled);
@@ -163,10 +175,9 @@ private:
         std::size_t before = layers_.size();
         for (Number i = 0; i < repeats; ++i) {
             const std::size_t start = layers_.size();
-            Scope scope = arguments(entry, block, from.front(), scales && !block.scaled, i > 0);
-            if (block.repeats_inside()) scope.set(NetBlock::repeat, static_cast<double>(wanted));
+            const Turn turn{.from = from.front(), .index = index, .repeats = wanted, .again = i > 0, .scaled = scales && !block.scaled};
             if (block.segment) segment_ = {block.name, true};
-            Maps made = expand(*block.layers, scope, block.file, from, block.outputs);
+            Maps made = expand(*block.layers, arguments(entry, block, turn), block.file, from, block.outputs);
             if (made.size() > 1 || i + 1 == repeats) {
                 from = std::move(made);
             } else {
@@ -184,23 +195,35 @@ private:
         return from;
     }
 
-    /// What names mean in `block`. `scaled`: its channels are. `again`: a further repetition, which has no stride.
-    Scope arguments(const LayerEntry& entry, const NetBlock& block, Number from, bool scaled, bool again) {
+    /// One of the times that a block's layers are expanded.
+    struct Turn {
+        Number from;          ///< the first map that enters
+        std::size_t index;    ///< of several maps that the block is called on
+        Number repeats;       ///< that the call states
+        bool again;           ///< a further repetition, which has no stride
+        bool scaled = false;  ///< compound scaling is of its channels
+    };
+
+    /// What names mean in `block`.
+    Scope arguments(const LayerEntry& entry, const NetBlock& block, const Turn& turn) {
         const FileBlocks& file = *block.file;
         Scope scope(file.file(), fmt::format("{}.{}: ", entry.key({}), block.name), &file == &own_ ? entry.scope.values() : nullptr);
-        const Number in = from < 0 ? net_.channels : channels_[static_cast<std::size_t>(from)];
+        const Number in = turn.from < 0 ? net_.channels : channels_[static_cast<std::size_t>(turn.from)];
         scope.set("in", static_cast<double>(in));
+        scope.set("classes", static_cast<double>(net_.classes));
+        scope.set("index", static_cast<double>(turn.index));
         scope.set("activation", std::string(activation_names[static_cast<std::size_t>(net_.activation)]));
         scope.set("norm", std::string(norm_names[static_cast<std::size_t>(net_.norm)]));
         const toml::node& size = *entry.table.get(block.name);
         Value channels = size.is_boolean() ? Value(static_cast<double>(in)) : entry.scope.value(entry.key(block.name), size);
-        if (auto* number = std::get_if<double>(&channels); number != nullptr && scaled && !size.is_boolean() && is_channels(*number))
+        if (auto* number = std::get_if<double>(&channels); number != nullptr && turn.scaled && !size.is_boolean() && is_channels(*number))
             *number = static_cast<double>(scaling_.channels(static_cast<Number>(*number)));
         scope.set("channels", std::move(channels));
         for (const BlockArgument& argument : block.arguments) {
             const toml::node* given = entry.table.get(argument.name);
-            if (argument.name == NetBlock::repeat) continue;  // that of the call
-            if (again && argument.name == "stride") {
+            if (argument.name == NetBlock::repeat) {
+                scope.set(argument.name, static_cast<double>(turn.repeats));
+            } else if (turn.again && argument.name == "stride") {
                 scope.set(argument.name, 1.0);
             } else if (given != nullptr) {
                 scope.set(argument.name, entry.scope.value(entry.key(argument.name), *given, true));

@@ -142,7 +142,7 @@ TEST_CASE("queries of Conditional DETR look at the map with heads twice as wide 
 TEST_CASE("boxes are suppressed class by class only where scripts do, with kernels for each class of each image") {
     const std::string detector =
         "image_size = 32\nclasses = 5\nlayers = [{conv = 8, kernel = 3, stride = 4}, "
-        "{retina_head = 8, convs = 1, anchors = [6]}]";
+        "{retina_head = 8, convs = 1, anchors = 6}]";
     const OpGraph plain = dimensions_graph(detector, {.batch = 3}),
                   scripted = dimensions_graph(detector, {.batch = 3}, {.suppression_kernels = 4});
     REQUIRE(scripted.segments.size() == plain.segments.size() + 1);

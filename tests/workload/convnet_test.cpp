@@ -67,7 +67,7 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
 
 TEST_CASE("layers need their number, but for those that have none to give") {
     for (const std::string block :
-         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "attend", "retina_head"}) {
+         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "attend", "detr_head"}) {
         for (const char* none : {"true", "0"}) {
             const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = " + none + "}"));
             CHECK(detail.what.find("needs its number") != std::string::npos);
@@ -75,7 +75,6 @@ TEST_CASE("layers need their number, but for those that have none to give") {
         }
     }
     CHECK(error_of(tiny("{basic = \"depths.0\"}, {conv = 0, repeat = 0}")).what == "no error");
-    CHECK(error_of(tiny("{basic = \"depths.0\"}, {segment = true}")).key == "layers[1].protos");
 }
 
 TEST_CASE("only blocks that repeat take a repeat above 1, and any may be left out") {
@@ -113,7 +112,7 @@ TEST_CASE("numbers of a net beyond any that there is are refused, with their key
     CHECK(error("activation = \"rellu\"").key == "activation");
     CHECK(error("activation = \"rellu\"").line == 1);
     CHECK(error("activation = \"rellu\"").suggestion.find("relu") != std::string::npos);
-    CHECK(error_of(tiny("{basic = \"depths.0\"}, {ssd_head = true, anchors = [4611686018427387904]}")).key == "layers[1].anchors");
+    CHECK(error_of(tiny("{basic = \"depths.0\"}, {conv = 4611686018427387904}")).key == "layers[1].conv");
     CHECK(error_of(tiny("{conv = 8, norm = \"bach\"}")).key == "layers[0].norm");
 }
 

@@ -301,3 +301,34 @@ TEST_CASE("factors of a map are constants, or have parameters") {
     CHECK(total_parameters(graph_of("{multiply = true}", "")) == 0);
     CHECK(total_parameters(graph_of("{multiply = 3}", "")) == 3);
 }
+
+TEST_CASE("a block is called on each of several maps, knows which it is, and gives what all calls give") {
+    const std::string blocks =
+        "[blocks.tower]\narguments = [\"shared = index > 0\"]\nlayers = [{conv = \"classes\", norm = \"none\", shared = \"shared\"}]\n";
+    const OpGraph graph = graph_of(
+        "{conv = 8, name = \"a\"}, {conv = 8, stride = 2, name = \"b\"}, {tower = true, from = [\"a\", \"b\"], each = true}, {join = 5}",
+        blocks, "image_size = 8\nclasses = 5\n");
+    // Weights of the second tower are those of the first: 3 · 8 and 8 · 8 with a norm each, and 8 · 5 once.
+    CHECK(total_parameters(graph) == 3 * 8 + 16 + 8 * 8 + 16 + 8 * 5);
+    // 64 and 16 places of five numbers become one row.
+    CHECK(std::get<Move>(graph.segments.back().nodes.front().op).read == 80 * 5);
+    const ErrorDetail error = net_error(net_text("{tower = true, each = 2}", "[blocks.tower]\nlayers = [{conv = 8}]\n"));
+    CHECK(error.key == "layers[0].each");
+}
+
+TEST_CASE("a softmax over groups of channels leaves a map of one group's channels") {
+    // 8 x 8 places of 32 channels in groups of 16: rows of 16, two a place.
+    const OpGraph graph = graph_of("{conv = 32}, {softmax = 16}, {conv = 1, norm = \"none\"}", "", "image_size = 8\n");
+    const auto& softmax = std::get<RowWise>(graph.segments[1].nodes.front().op);
+    CHECK(softmax.rows == 2 * 64);
+    CHECK(softmax.cols == 16);
+    CHECK(std::get<Conv2d>(graph.segments[2].nodes.front().op).in_channels == 16);
+    CHECK(net_error(net_text("{conv = 32}, {softmax = 12}", "")).what == "groups of a softmax must divide its channels");
+}
+
+TEST_CASE("weighted sums read all maps at once") {
+    const OpGraph graph = graph_of(
+        "{conv = 8, name = \"a\"}, {conv = 8, name = \"b\"}, {add = true, weighted = true, from = [\"a\", \"b\"]}", "", "image_size = 8\n");
+    CHECK(std::get<Elementwise>(graph.segments.back().nodes.front().op).reads == 2);
+    CHECK(graph.segments.back().nodes.front().name == "weighted_sum");
+}
