@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "charts/charts.hpp"
 #include "cli/calibration_jobs.hpp"
 #include "cli/command.hpp"
 #include "cli/fit_writing.hpp"
@@ -200,7 +201,7 @@ void run(const CalibrateOptions& options) {
     for (const CalibrationJob& job : jobs) require_may_write(job, options);
     std::vector<NamedFit> fits;
     for (const CalibrationJob& job : jobs) fits.push_back(fitted(job, options));
-    write(calibration_report(fits), options.common);
+    write(with_charts(calibration_report(fits), calibration_charts(fits)), options.common);
     if (options.write) require_written(fits);
 }
 

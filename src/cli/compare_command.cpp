@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/price_options.hpp"
 #include "cli/run_options.hpp"
@@ -106,7 +107,7 @@ void run(const CompareOptions& options) {
     const bool side_by_side = options.policy == "all" || options.policy == "both" || options.policy == "baseline";
     if (side_by_side) named.baseline = baseline_comparison(workload, contestants, named.request, software);
     if (options.policy != "baseline") named.optimized = optimized_comparison(workload, contestants, named.request, software);
-    write(comparison_report(named), options.common);
+    write(with_charts(comparison_report(named), comparison_charts(named)), options.common);
     notes.print(options.common);
     const auto answers = [](const std::optional<Comparison>& comparison) { return comparison && comparison->reference; };
     end_with(answers(named.baseline) || answers(named.optimized) ? ExitCode::answered : ExitCode::no);

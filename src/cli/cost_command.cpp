@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/price_options.hpp"
 #include "cli/run_options.hpp"
@@ -100,7 +101,7 @@ void run(const CostOptions& options) {
     std::vector<std::pair<std::string, std::optional<PriceChoice>>> rents;
     for (const NamedCost& cost : costs) rents.emplace_back(cost.named.gpu->profile.id, cost.estimate.rental_price);
     if (auto text = unlike_prices(rents)) costs.back().notes.push_back(*std::move(text));
-    write(cost_report(costs, settings, day), options.common);
+    write(with_charts(cost_report(costs, settings, day), cost_charts(costs)), options.common);
     notes.print(options.common);
     end_with(any_runs ? ExitCode::answered : ExitCode::no);
 }

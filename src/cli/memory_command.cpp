@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
@@ -94,7 +95,7 @@ bool answer_as_engine(const MemoryOptions& options, const std::vector<GpuProfile
             all.push_back(named_memory(workload, request, software, gpu, settings));
         }
     }
-    Report report = memory_report(all);
+    Report report = with_charts(memory_report(all), memory_charts(all));
     auto& assumed = report.document["assumed"] = nlohmann::ordered_json::object();
     for (const GpuProfile& gpu : gpus) {
         assumed[gpu.id] = as_json(gpu.assumed);
@@ -124,7 +125,7 @@ bool answer_by_storage(const MemoryOptions& options, const std::vector<GpuProfil
     if (!gpus.empty() && serves)
         hints.push_back("--software NAME shows how a serving engine divides the memory, in tokens and sequences: " +
                         engine_memory_names(software.memory));
-    write(storage_report(stored, gpus, remedies, hints), options.common);
+    write(with_charts(storage_report(stored, gpus, remedies, hints), storage_charts(stored, gpus)), options.common);
     return gpus.empty() || std::any_of(gpus.begin(), gpus.end(), [&stored](const GpuProfile& gpu) {
                return std::any_of(stored.begin(), stored.end(), [&gpu](const StoredMemory& row) { return may_hold(gpu, row); });
            });

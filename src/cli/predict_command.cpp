@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/emit.hpp"
 #include "cli/output.hpp"
@@ -75,7 +76,7 @@ void run(const PredictOptions& options) {
     if (!options.emit.empty())
         emit(options.emit, workloads.front(), gpus.front().profile, launch_request(predictions.front()), software, options.common);
     else
-        write(prediction_report(predictions, options.explain), options.common);
+        write(with_charts(prediction_report(predictions, options.explain), prediction_charts(predictions)), options.common);
     if (!options.trace.empty()) write_file(options.trace, timeline_trace(predictions));
     notes.print(options.common);
     const bool any_runs = std::any_of(predictions.begin(), predictions.end(), [](const auto& named) { return named.prediction.runs(); });

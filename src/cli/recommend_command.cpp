@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "charts/charts.hpp"
 #include "cli/check_command.hpp"
 #include "cli/command.hpp"
 #include "cli/emit.hpp"
@@ -172,7 +173,7 @@ void run(const RecommendOptions& o) {
     if (!o.emit.empty())
         emit(o.emit, workload, named.contestants[best->gpu].gpu->profile, launch_request(named, *best), software, o.common);
     else
-        write(recommendation_report(named), o.common);
+        write(with_charts(recommendation_report(named), recommendation_charts(named)), o.common);
     notes.print(o.common);
     end_with(named.answer.rows.empty() ? ExitCode::no : ExitCode::answered);
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
@@ -97,7 +98,7 @@ void run(const ServeSimOptions& o) {
     if (o.run.precision.empty())
         named.notes.push_back(fmt::format("precision {}; --precision sets another", name(named.question.request.precision)));
     if (auto text = pcie_note(named.question.request, gpu.profile); !text.empty()) named.notes.push_back(std::move(text));
-    write(serving_report(named), o.common);
+    write(with_charts(serving_report(named), serving_charts(named)), o.common);
     notes.print(o.common);
     end_with(has_answer(named) ? ExitCode::answered : ExitCode::no);
 }

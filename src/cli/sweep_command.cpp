@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/option_names.hpp"
 #include "cli/output.hpp"
@@ -10,7 +11,6 @@
 #include "cli/sweep_rows.hpp"
 #include "cli/temporary_files.hpp"
 #include "io/atomic_file.hpp"
-#include "report/charts/charts.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 

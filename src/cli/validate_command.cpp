@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "charts/charts.hpp"
 #include "cli/command.hpp"
 #include "cli/measured_rows.hpp"
 #include "cli/output.hpp"
@@ -176,7 +177,9 @@ void run(const ValidateOptions& options) {
     const Validation validation = judged(measurements, predictors(options, measurements, shelf, software));
 
     if (!options.rows_file.empty()) write_file(options.rows_file, rows_csv(validation, measurements));
-    write(validation_report(validation, measurements, report_options), options.common);
+    write(with_charts(validation_report(validation, measurements, report_options),
+                      validation_charts(validation, measurements, report_options.by)),
+          options.common);
     if (validation.rows.empty()) {
         const std::size_t lost = unusable(validation);
         const bool filtered = !options.gpus.empty() || !options.ops.empty();

@@ -1,3 +1,4 @@
+#include "charts/charts.hpp"
 #include "cli/run_options.hpp"
 #include "io/data_folder.hpp"
 #include "python/bindings.hpp"
@@ -55,7 +56,8 @@ py::tuple predicted(const Data& data, const std::vector<SharedModel>& models, co
             for (const SharedGpu& gpu : gpus)
                 predictions.push_back(named_prediction(run, *model, *gpu, data.software, data.folder / "models"));
         }
-        report = std::make_shared<Report>(with_keywords(prediction_report(predictions, explain)));
+        report =
+            std::make_shared<Report>(with_keywords(with_charts(prediction_report(predictions, explain), prediction_charts(predictions))));
     }
     return py::make_tuple(report, notes.texts());
 }

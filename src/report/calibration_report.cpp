@@ -6,7 +6,6 @@
 #include <map>
 
 #include "document/field.hpp"
-#include "report/charts/charts.hpp"
 #include "report/refinement_lines.hpp"
 
 namespace roofcast {
@@ -187,7 +186,6 @@ std::string closing_line(const NamedFit& named) {
 Report calibration_report(const std::vector<NamedFit>& fits) {
     Report report;
     report.document["fits"] = Json::array();
-    report.charts = calibration_charts(fits);
     for (const NamedFit& named : fits) {
         report.document["fits"].push_back(document(named));
         report.tables.push_back(accuracy_table(named));

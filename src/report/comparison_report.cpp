@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "report/charts/charts.hpp"
 #include "report/comparison_rows.hpp"
 #include "report/cost_report.hpp"
 #include "report/describe.hpp"
@@ -97,7 +96,9 @@ void add_cost(Report& report, const Comparison& comparison) {
     const std::vector<ComparedRun> rows = compared_runs("cost", comparison);
     const Fields<ComparedRun> fields = compared_settings(comparison) + compared_costs();
     report.tables.push_back(table_of("cost: " + why, rows, fields));
-    add_rows(report, {"cost", why, undecided(rows, "items/USD", dollar_ratio)}, rows, fields);
+    add_rows(report,
+             {"cost", why, undecided(rows, "items/USD", [](const ComparedRun& row) { return dollar_ratio(*row.comparison, *row.run); })},
+             rows, fields);
 }
 
 void add_prices(Report& report, const Comparison& comparison) {
@@ -142,7 +143,6 @@ Report comparison_report(const NamedComparison& named) {
                        {"items", named.items},
                        {"policies", nlohmann::ordered_json::array()}};
     report.facts = {{"model", headline(named)}, {"prices", fmt::format("US dollars, as of {}", to_string(named.today))}};
-    report.charts = comparison_charts(named);
     if (named.baseline)
         add_policy(report, "baseline",
                    fmt::format("equal settings ({}; batch {}, {})", named.baseline->why, request.run.batch, name(request.run.execution)),

@@ -55,6 +55,10 @@ Fields<Compared> ratio_fields(const std::string& key, const std::string& title, 
                              }}};
 }
 
+std::optional<SpeedUp> dollar_ratio_of(const Compared& row) {
+    return dollar_ratio(*row.comparison, *row.run);
+}
+
 }  // namespace
 
 std::vector<ComparedRun> compared_runs(const std::string& policy, const Comparison& comparison) {
@@ -63,9 +67,8 @@ std::vector<ComparedRun> compared_runs(const std::string& policy, const Comparis
     return rows;
 }
 
-std::optional<SpeedUp> dollar_ratio(const ComparedRun& row) {
-    const Comparison& all = *row.comparison;
-    return all.reference ? per_dollar_ratio(all.runs[*all.reference], *row.run) : std::nullopt;
+std::optional<SpeedUp> dollar_ratio(const Comparison& comparison, const ContestantRun& run) {
+    return comparison.reference ? per_dollar_ratio(comparison.runs[*comparison.reference], run) : std::nullopt;
 }
 
 bool offloads(const ContestantRun& run) {
@@ -133,7 +136,7 @@ Fields<ComparedRun> compared_costs() {
            part_fields<Compared>("", of_contestant(&ContestantRun::rental),
                                  Fields<RentalCost>{{{"items_per_usd", "items/USD", 4, Show::always},
                                                      [](const RentalCost& rent) { return 1 / rent.per_item.in(usd); }}}) +
-           ratio_fields("items_per_usd_ratio", "vs first", dollar_ratio) +
+           ratio_fields("items_per_usd_ratio", "vs first", dollar_ratio_of) +
            part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_item"}));
 }
 

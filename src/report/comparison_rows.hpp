@@ -18,7 +18,7 @@ struct ComparedRun {
 std::vector<ComparedRun> compared_runs(const std::string& policy, const Comparison& comparison);
 
 /// Items per dollar against the first GPU that runs.
-std::optional<SpeedUp> dollar_ratio(const ComparedRun& row);
+std::optional<SpeedUp> dollar_ratio(const Comparison& comparison, const ContestantRun& run);
 
 /// Whether the run keeps weights in host memory.
 bool offloads(const ContestantRun& run);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "report/charts/charts.hpp"
 #include "report/cost_figures.hpp"
 #include "report/describe.hpp"
 #include "report/field_parts.hpp"
@@ -152,7 +151,6 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
     }
     report.csv = table_of({}, costs, run_fields() + rent_fields() + run_energy_fields() + ownership_fields() + basis_fields(settings));
     report.tables = cost_tables(costs, settings);
-    report.charts = cost_charts(costs);
     for (std::string& line : assumption_lines(settings)) once(std::move(line));
     std::vector<std::string> remarks{"Rent is paid for all hours and includes electricity.",
                                      "Ownership counts GPUs and electricity only: no interest, staff, space or network.",

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "document/field.hpp"
-#include "report/charts/charts.hpp"
 
 namespace roofcast {
 
@@ -142,7 +141,6 @@ Report memory_report(const std::vector<NamedMemory>& all) {
         for (const std::string& line : settings(named)) report.after.push_back(prefix + line);
     }
     report.csv = table_of<NamedMemory>({}, all, memory_fields());
-    report.charts = memory_charts(all);
     return report;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "report/charts/charts.hpp"
 #include "report/describe.hpp"
 #include "report/explain_report.hpp"
 #include "report/prediction_lines.hpp"
@@ -157,7 +156,6 @@ Report prediction_report(const std::vector<NamedPrediction>& predictions, bool e
     report.after.insert(report.after.end(), assumed.begin(), assumed.end());
     report.document["predictions"] = std::move(list);
     for (Table& explanation : explanations) report.tables.push_back(std::move(explanation));
-    report.charts = prediction_charts(predictions);
     return report;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "report/charts/charts.hpp"
 #include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
 #include "report/recommendation_tables.hpp"
@@ -260,7 +259,6 @@ Report recommendation_report(const NamedRecommendation& n) {
         if (Table rents = rent_table(n); !rents.rows.empty()) report.tables.push_back(std::move(rents));
     }
     report.after = closing_lines(n);
-    report.charts = recommendation_charts(n);
     return report;
 }
 

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "prediction/shapes.hpp"
-#include "report/charts/charts.hpp"
 #include "report/describe.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
@@ -177,7 +176,6 @@ Report serving_report(const NamedServing& n) {
     Report report;
     report.document = serving_document(n);
     report.csv = serving_row(n);
-    report.charts = serving_charts(n);
     const Run& run = n.question.request;
     report.before = {fmt::format("{} on {}: {}{}, {}{}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
                                  name(run.execution), run.software.empty() ? "" : " under " + run.software),

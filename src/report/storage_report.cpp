@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "document/field.hpp"
-#include "report/charts/charts.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/prediction_tables.hpp"
@@ -57,7 +56,6 @@ Report storage_report(const std::vector<StoredMemory>& stored, const std::vector
     report.csv = table_of<StoredMemory>(
         {}, stored,
         fields + Fields<StoredMemory>{{{"assumed", "assumed", 4, Show::data}, [keys = all_assumed(gpus)](const auto&) { return keys; }}});
-    report.charts = storage_charts(stored, gpus);
     report.document["rows"] = as_json(report.tables.front());
     report.document["capacity_gb"] = nlohmann::ordered_json::object();
     report.document["remedies"] = nlohmann::ordered_json::array();

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "document/field.hpp"
-#include "report/charts/charts.hpp"
 #include "report/describe.hpp"
 
 namespace roofcast {
@@ -200,7 +199,6 @@ Report validation_report(const Validation& validation, const Measurements& measu
     Table worst = worst_table(validation, measurements, options.worst);
     Report report;
     report.document = json_document(validation, measurements, accuracy, worst);
-    report.charts = validation_charts(validation, measurements, options.by);
     report.tables = {std::move(accuracy), overall_table(validation)};
     if (!worst.rows.empty()) report.tables.push_back(std::move(worst));
     if (!validation.impossible.empty()) report.tables.push_back(impossible_table(impossible_rows(validation, measurements)));

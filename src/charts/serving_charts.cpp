@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 
@@ -21,7 +22,7 @@ Chart distribution_chart(const std::string& key, const std::string& what, const 
     }
     if (!quantiles.empty()) {
         const double low = quantiles.front().in(ms), high = quantiles.back().in(ms);
-        if (low > 0 && high / low > 30) chart.x.scale = AxisScale::logarithmic;
+        if (is_wide(low, high)) chart.x.scale = AxisScale::logarithmic;
         const double from = chart.x.scale == AxisScale::linear ? 0 : low / 10;
         chart.references.push_back({"median", {{.x = from, .y = 50}, {.x = high * 10, .y = 50}}});
         chart.references.push_back({"P99", {{.x = from, .y = 99}, {.x = high * 10, .y = 99}}});

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 
@@ -16,21 +17,18 @@ std::vector<Chart> cost_charts(const std::vector<NamedCost>& costs) {
                 .note = first_shown(most_categories, costs.size()),
                 .x = {"cost", tokens ? "USD per million output tokens" : "USD per million items", AxisScale::linear},
                 .series = {{"rent", {}}, {"TCO of owned GPUs", {}}}};
-    const auto add = [tokens](ChartSeries& series, const auto& cost, double at) {
-        if (!cost) return;
-        if (tokens && !cost->per_output_token) return;
-        series.points.push_back({.x = 1e6 * (tokens ? *cost->per_output_token : cost->per_item).in(usd), .y = at});
+    const auto add = [tokens](ChartSeries& series, const auto& cost, double place) {
+        if (!cost || (tokens && !cost->per_output_token)) return;
+        series.points.push_back({.x = 1e6 * (tokens ? *cost->per_output_token : cost->per_item).in(usd), .y = place});
     };
     for (const NamedCost& cost : costs) {
-        if (chart.categories.size() == most_categories) break;
         if (!cost.named.prediction.runs()) continue;
-        const double at = static_cast<double>(chart.categories.size());
-        add(chart.series[0], cost.estimate.rental, at);
-        add(chart.series[1], cost.estimate.owning, at);
-        chart.categories.push_back(fmt::format("{}, {}", cost.named.model_id, cost.named.gpu_id));
+        const auto place = add_category(chart, fmt::format("{}, {}", cost.named.model_id, cost.named.gpu_id));
+        if (!place) break;
+        add(chart.series[0], cost.estimate.rental, *place);
+        add(chart.series[1], cost.estimate.owning, *place);
     }
-    std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.empty(); });
-    return with_points({std::move(chart)});
+    return with_points({without_empty_series(std::move(chart))});
 }
 
 }  // namespace roofcast

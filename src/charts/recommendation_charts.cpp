@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
+#include "report/recommendation_tables.hpp"
 
 namespace roofcast {
 
@@ -17,7 +19,7 @@ struct LatencyOfChoice {
 
 LatencyOfChoice latency_of_choice(const NamedRecommendation& n) {
     const ServiceObjective& o = n.request.objective;
-    const std::string percentile = n.answer.load.why_not.empty() ? fmt::format("P{} of ", load_percentile) : "";
+    const std::string percentile = is_simulated(n) ? fmt::format("P{} of ", load_percentile) : "";
     if (o.latency) return {percentile + "latency", &Deployment::latency, o.latency};
     if (o.tpot) return {percentile + "TPOT", &Deployment::tpot, o.tpot};
     if (o.ttft) return {percentile + "TTFT", &Deployment::ttft, o.ttft};
@@ -77,8 +79,7 @@ std::vector<Chart> recommendation_charts(const NamedRecommendation& n) {
         chart.references.push_back({"objective", {{.x = limit, .y = low->y / 2}, {.x = limit, .y = 1.8 * high->y}}});
     }
     chart.series = {std::move(front), std::move(others)};
-    std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.empty(); });
-    return with_points({std::move(chart)});
+    return with_points({without_empty_series(std::move(chart))});
 }
 
 }  // namespace roofcast

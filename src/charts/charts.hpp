@@ -1,7 +1,8 @@
 #pragma once
-/// The charts of each report, from the results that it is made of. The first of each list is the main one. Charts without a point are
-/// left out.
+/// The charts of each report, from the results that it is made of; commands put them into it. The first of each list is the main one.
+/// Charts without a point are left out.
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -22,11 +23,19 @@
 
 namespace roofcast {
 
+/// `report` with `charts`.
+Report with_charts(Report report, std::vector<Chart> charts);
+
 /// Operators of a phase under the roofs of the GPU, latencies with intervals, and memory.
 std::vector<Chart> prediction_charts(std::span<const NamedPrediction> predictions);
 
 /// Operators of each phase as points of arithmetic intensity and achieved FLOP/s, under the peaks of the GPU and its bandwidth.
 Chart roofline_chart(const NamedPrediction& named);
+
+/// What the runs of a chart are called.
+using RunNames = std::function<std::string(const NamedPrediction&)>;
+/// What one GPU's memory holds in each run, against what is usable.
+Chart memory_chart(std::span<const NamedPrediction> predictions, const std::string& title, const RunNames& name);
 
 /// Cost against latency of all deployments that meet the objective; those that none beats in both are joined.
 std::vector<Chart> recommendation_charts(const NamedRecommendation& named);
@@ -68,13 +77,5 @@ private:
     std::size_t left_out_ = 0;                     ///< rows of further lines
     bool tokens_ = false;                          ///< throughput is of output tokens
 };
-
-/// Those of `charts` that have points.
-std::vector<Chart> with_points(std::vector<Chart> charts);
-
-inline constexpr std::size_t most_categories = 24;  ///< of a chart by category: more cannot be read
-
-/// "the first 24 of 60 shown"; empty where all are.
-std::string first_shown(std::size_t shown, std::size_t all);
 
 }  // namespace roofcast

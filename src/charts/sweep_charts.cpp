@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
+#include "report/comparison_rows.hpp"
 
 namespace roofcast {
 
@@ -15,11 +17,8 @@ Chart ratio_chart(const std::string& key, const std::string& title, const ChartA
                 .x = axis};
     const auto& any = named.baseline ? named.baseline : named.optimized;
     if (!any) return chart;
-    for (const ContestantRun& run : any->runs) {
-        if (chart.categories.size() < most_categories) chart.categories.push_back(run.contestant.gpu->profile.id);
-    }
-    const double last = static_cast<double>(chart.categories.size());
-    chart.references.push_back({"1×", {{.x = 1, .y = -0.5}, {.x = 1, .y = last - 0.5}}});
+    for (const ContestantRun& run : any->runs) add_category(chart, run.contestant.gpu->profile.id);
+    chart.references.push_back(line_across(chart, "1×", 1));
     return chart;
 }
 
@@ -28,13 +27,7 @@ void add_ratios(Chart& chart, const std::string& policy, const std::optional<Com
     ChartSeries series{policy, {}};
     for (std::size_t i = 0; i < std::min(chart.categories.size(), comparison->runs.size()); ++i) {
         const std::optional<SpeedUp> ratio = ratio_of(*comparison, comparison->runs[i]);
-        if (!ratio) continue;
-        ChartPoint point{.x = ratio->ratio, .y = static_cast<double>(i)};
-        if (ratio->interval) {
-            point.low = ratio->interval->low;
-            point.high = ratio->interval->high;
-        }
-        series.points.push_back(std::move(point));
+        if (ratio) series.points.push_back(with_interval({.x = ratio->ratio, .y = static_cast<double>(i)}, ratio->interval));
     }
     chart.series.push_back(std::move(series));
 }
@@ -48,11 +41,7 @@ std::vector<Chart> comparison_charts(const NamedComparison& named) {
     if (named.shows_optimized) add_ratios(speed, "best settings of each", named.optimized, speedup);
     Chart dollars = ratio_chart("cost", fmt::format("Items per US dollar on {}", named.model_name),
                                 {"items per dollar over those of the reference", "×", AxisScale::linear}, named);
-    if (named.shows_cost) {
-        add_ratios(dollars, "best settings of each", named.optimized, [](const Comparison& comparison, const ContestantRun& run) {
-            return comparison.reference ? per_dollar_ratio(comparison.runs[*comparison.reference], run) : std::nullopt;
-        });
-    }
+    if (named.shows_cost) add_ratios(dollars, "best settings of each", named.optimized, dollar_ratio);
     return with_points({std::move(speed), std::move(dollars)});
 }
 

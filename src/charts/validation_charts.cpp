@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 
@@ -99,13 +100,12 @@ Chart error_chart(const Validation& validation, const Measurements& measurements
     std::stable_sort(groups.begin(), groups.end(),
                      [](const AccuracyGroup& a, const AccuracyGroup& b) { return a.ours.rows > b.ours.rows; });
     for (const AccuracyGroup& group : groups) {
-        if (chart.categories.size() == most_categories) break;
-        const double at = static_cast<double>(chart.categories.size());
         if (group.ours.rows == 0) continue;
-        chart.series[0].points.push_back({.x = group.ours.mape_percent, .y = at, .label = fmt::format("{} rows", group.ours.rows)});
         std::string name;
         for (const std::string& value : group.values) name += (name.empty() || value.empty() ? "" : ", ") + value;
-        chart.categories.push_back(name.empty() ? "all" : name);
+        const auto place = add_category(chart, name.empty() ? "all" : name);
+        if (!place) break;
+        add_error(chart.series[0], group.ours, *place);
     }
     if (groups.size() > most_categories) chart.note = fmt::format("The {} groups with most rows of {}.", most_categories, groups.size());
     return chart;

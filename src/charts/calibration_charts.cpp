@@ -4,7 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 
@@ -31,19 +32,16 @@ Chart parameter_chart(const NamedFit& named, const std::string& suffix) {
                 .x = {"after / before", "", AxisScale::logarithmic},
                 .series = {{"parameter", {}}}};
     for (const FittedParameter* p : changed) {
-        if (chart.categories.size() == most_categories) break;
-        ChartPoint point{.x = p->after / p->before, .y = static_cast<double>(chart.categories.size())};
-        if (p->identifiable && p->standard_error && *p->standard_error < p->after) {
-            point.low = (p->after - *p->standard_error) / p->before;
-            point.high = (p->after + *p->standard_error) / p->before;
-        }
-        point.label = fmt::format("{:.4g} before, {:.4g} after", p->before, p->after);
-        chart.series[0].points.push_back(std::move(point));
-        chart.categories.push_back(parameter_specs()[p->spec].name);
+        const auto place = add_category(chart, parameter_specs()[p->spec].name);
+        if (!place) break;
+        std::optional<IntervalRatio> interval;
+        if (p->identifiable && p->standard_error && *p->standard_error < p->after)
+            interval = {(p->after - *p->standard_error) / p->before, (p->after + *p->standard_error) / p->before};
+        const std::string label = fmt::format("{:.4g} before, {:.4g} after", p->before, p->after);
+        chart.series[0].points.push_back(with_interval({.x = p->after / p->before, .y = *place, .label = label}, interval));
     }
     if (changed.size() > most_categories) chart.note += fmt::format(" The {} that changed most of {}.", most_categories, changed.size());
-    const double end = static_cast<double>(chart.categories.size()) - 0.5;
-    chart.references.push_back({"unchanged", {{.x = 1, .y = -0.5}, {.x = 1, .y = end}}});
+    chart.references.push_back(line_across(chart, "unchanged", 1));
     return chart;
 }
 
@@ -57,23 +55,17 @@ Chart accuracy_chart(const NamedFit& named, const std::string& suffix) {
     std::set<std::string> gpus;
     for (const FitAccuracy& group : named.fit.groups) gpus.insert(group.gpu);
     const auto add = [&](const FitAccuracy& group, const std::string& name) {
-        if (chart.categories.size() == most_categories) return;
-        const double at = static_cast<double>(chart.categories.size());
-        const auto put = [at](ChartSeries& series, const AccuracySummary& summary) {
-            if (summary.rows > 0)
-                series.points.push_back({.x = summary.mape_percent, .y = at, .label = fmt::format("{} rows", summary.rows)});
-        };
-        put(chart.series[0], group.start);
-        put(chart.series[1], group.fit);
-        if (group.cross_validated) put(chart.series[2], *group.cross_validated);
-        chart.categories.push_back(name);
+        const auto place = add_category(chart, name);
+        if (!place) return;
+        add_error(chart.series[0], group.start, *place);
+        add_error(chart.series[1], group.fit, *place);
+        if (group.cross_validated) add_error(chart.series[2], *group.cross_validated, *place);
     };
     add(named.fit.overall, "all");
     for (const FitAccuracy& group : named.fit.groups)
         add(group, (gpus.size() > 1 ? group.gpu + ", " : "") + group.op + (group.precision.empty() ? "" : ", " + group.precision));
     chart.note = first_shown(most_categories, named.fit.groups.size() + 1);
-    std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.empty(); });
-    return chart;
+    return without_empty_series(std::move(chart));
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/charts/charts.hpp"
+#include "charts/chart_shapes.hpp"
+#include "charts/charts.hpp"
 
 namespace roofcast {
 
