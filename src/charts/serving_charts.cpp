@@ -2,6 +2,7 @@
 
 #include "charts/chart_shapes.hpp"
 #include "charts/charts.hpp"
+#include "io/number_text.hpp"
 
 namespace roofcast {
 

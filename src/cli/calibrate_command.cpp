@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "calibration/refinement_text.hpp"
 #include "charts/charts.hpp"
 #include "cli/calibration_jobs.hpp"
 #include "cli/command.hpp"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/number_text.hpp"
 #include "io/shell_word.hpp"
 #include "report/recommendation_tables.hpp"
 

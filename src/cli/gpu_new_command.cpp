@@ -7,8 +7,7 @@
 
 #include "cli/command.hpp"
 #include "io/atomic_file.hpp"
-#include "profile/architecture_names.hpp"
-#include "report/profile_skeleton.hpp"
+#include "profile/profile_skeleton.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -20,7 +19,7 @@ struct NewGpuOptions : CommonOptions {
 };
 
 void write_skeleton(const NewGpuOptions& options) {
-    const std::string text = profile_skeleton(options.name, known_architectures(options.gpus()));
+    const std::string text = profile_skeleton(options.name, options.gpus());
     if (options.output.empty()) {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
             throw std::runtime_error("standard output cannot be written");

@@ -8,10 +8,9 @@
 #include "cli/emit.hpp"
 #include "cli/output.hpp"
 #include "cli/run_options.hpp"
-#include "report/named_prediction.hpp"
+#include "document/timeline_trace.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
-#include "report/timeline_trace.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

@@ -13,6 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
+#include "io/number_text.hpp"
 #include "report/recommendation_report.hpp"
 #include "report/recommendation_tables.hpp"
 #include "roofcast/error.hpp"

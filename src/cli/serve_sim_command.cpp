@@ -9,6 +9,7 @@
 #include "prediction/pass.hpp"
 #include "report/serving_report.hpp"
 #include "roofcast/error.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast::cli {
 

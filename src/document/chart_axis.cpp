@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "document/table.hpp"
+#include "io/number_text.hpp"
 
 namespace roofcast {
 

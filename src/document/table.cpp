@@ -60,32 +60,6 @@ bool is_numeric_column(const Table& table, std::size_t column) {
     return any;
 }
 
-std::string significant(double value, int digits) {
-    if (!std::isfinite(value)) return "-";
-    if (value == 0) return "0";
-    const double magnitude = std::floor(std::log10(std::abs(value)));
-    if (magnitude < -4 || magnitude >= 9) return fmt::format("{:.{}g}", value, digits);
-    const int decimals = std::max(0, digits - 1 - static_cast<int>(magnitude));
-    std::string text = fmt::format("{:.{}f}", value, decimals);
-    if (text.find('.') != std::string::npos) {
-        text.erase(text.find_last_not_of('0') + 1);
-        if (text.back() == '.') text.pop_back();
-    }
-    return text;
-}
-
-std::string readable_time(double seconds) {
-    if (seconds >= 1) return significant(seconds) + " s";
-    if (seconds >= 1e-3) return significant(seconds * 1e3) + " ms";
-    return significant(seconds * 1e6) + " us";
-}
-
-std::string readable_bytes(double bytes) {
-    if (bytes >= 1e9) return significant(bytes / 1e9) + " GB";
-    if (bytes >= 1e6) return significant(bytes / 1e6) + " MB";
-    return significant(bytes / 1e3) + " kB";
-}
-
 nlohmann::ordered_json as_json(const Table& table) {
     auto rows = nlohmann::ordered_json::array();
     for (const auto& row : table.rows) {

@@ -84,12 +84,4 @@ bool is_numeric(const Cell& cell);
 /// Whether a column holds numbers and nothing else: these stand to the right.
 bool is_numeric_column(const Table& table, std::size_t column);
 
-/// `value` with `digits` significant digits, no exponent between 1e-4 and 1e9, no trailing zeros.
-std::string significant(double value, int digits = 4);
-
-/// A time with the unit that suits its size: "3.21 ms".
-std::string readable_time(double seconds);
-/// Decimal bytes: "15.3 GB".
-std::string readable_bytes(double bytes);
-
 }  // namespace roofcast

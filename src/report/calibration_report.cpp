@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/refinement_text.hpp"
 #include "document/field.hpp"
-#include "report/refinement_lines.hpp"
 
 namespace roofcast {
 

@@ -21,12 +21,6 @@ struct NamedFit {
 /// Accuracy, stages, parameters and what was dropped, of each fit.
 Report calibration_report(const std::vector<NamedFit>& fits);
 
-/// One sentence on how a fit that refines another one compares with it; empty for other fits.
-std::string comparison_line(const Fit& fit);
-
-/// Why such a fit is not worth writing, or was not written all the same.
-std::string why_not_written(const Fit& fit);
-
 /// Accuracy on GPUs that a fit did not see.
 Report left_out_report(const std::vector<LeftOutGpu>& left_out);
 

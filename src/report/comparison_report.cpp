@@ -8,6 +8,7 @@
 #include "report/cost_report.hpp"
 #include "report/describe.hpp"
 #include "report/field_parts.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast {
 

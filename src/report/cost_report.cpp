@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "io/number_text.hpp"
 #include "report/cost_figures.hpp"
 #include "report/describe.hpp"
 #include "report/field_parts.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_tables.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast {
 
@@ -110,31 +112,10 @@ std::vector<std::string> lines_of(const NamedCost& c) {
     return lines;
 }
 
-/// What costs rest on where the user said nothing, with the sources of the defaults.
-std::vector<std::string> assumption_lines(const CostSettings& c) {
-    const CostSettings defaults;
-    const auto source = [](bool is_default, const char* text) { return is_default ? text : "given"; };
-    return {fmt::format("assumed: The GPUs work in {} % of the paid hours (`utilization`).", significant(100 * c.utilization)),
-            fmt::format("assumed: Electricity costs {} USD/kWh ({}; `electricity`).", significant(c.electricity.in(usd / kilowatt_hour)),
-                        source(c.electricity == defaults.electricity,
-                               "mean of commercial customers in Virginia in 2023: EIA, Electric Power Annual 2023")),
-            fmt::format("assumed: The data center has a PUE of {} ({}; `pue`).", significant(c.pue),
-                        source(c.pue == defaults.pue, "mean of the Uptime Institute's survey of 2024")),
-            fmt::format("assumed: GPUs depreciate over {} years ({}; `life_years`) to {} % of their price (`residual`).",
-                        significant(c.life_years), source(c.life_years == defaults.life_years, "Amazon's servers: form 10-K of 2024"),
-                        significant(100 * c.residual)),
-            fmt::format("assumed: The rest of the server draws {} W for each GPU (`host`).", significant(c.host.in(watt)))};
-}
-
 }  // namespace
 
 nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice) {
     return choice ? json_of(*choice, price_fields()) : nlohmann::ordered_json();
-}
-
-std::vector<std::string> energy_remarks() {
-    return {"Energy is that of the GPUs alone. It is modelled from FLOPs and DRAM bytes, and capped at TDP.",
-            "It is near published figures for an H200. GeForce GPUs draw a multiple of it when they decode (docs/limits.md)."};
 }
 
 Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& settings, Date today) {
@@ -151,7 +132,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
     }
     report.csv = table_of({}, costs, run_fields() + rent_fields() + run_energy_fields() + ownership_fields() + basis_fields(settings));
     report.tables = cost_tables(costs, settings);
-    for (std::string& line : assumption_lines(settings)) once(std::move(line));
+    for (std::string& line : cost_assumptions(settings)) once(std::move(line));
     std::vector<std::string> remarks{"Rent is paid for all hours and includes electricity.",
                                      "Ownership counts GPUs and electricity only: no interest, staff, space or network.",
                                      "ROI assumes that every working hour would otherwise be rented.",

@@ -23,7 +23,4 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
 /// {"kind", "usd", "provider", …}; null when there is none.
 nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
 
-/// How far modelled energy can be trusted: lines below every report that has it.
-std::vector<std::string> energy_remarks();
-
 }  // namespace roofcast

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+
+#include "kernels/read_parameters.hpp"
 
 namespace roofcast {
 
@@ -44,97 +45,6 @@ std::vector<Group> grouped(const Timeline& t) {
 double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
-
-/// Groups of parameters that the kernel models of operators read: "gemm.tensor16", "convolution", …
-class UsedGroups {
-public:
-    UsedGroups(const GpuProfile& gpu, const Caller& caller) : gpu_(gpu), caller_(caller) {}
-
-    void operator()(const Gemm& g) {
-        product(g.precision, g.weight_bits);
-        if (g.dynamic_quantized) add("quantization", g.precision);
-    }
-    void operator()(const Moe& m) {
-        product(m.precision, m.weight_bits);
-        add("moe");
-    }
-    void operator()(const Conv2d& c) {
-        add("convolution");
-        add("streaming");
-        if (c.groups > 1 && c.groups == c.in_channels) return;  // depthwise: no matrix product
-        add("gemm", c.precision);
-        if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // CUDA cores, where these are faster
-    }
-    void operator()(const Attention& a) {
-        units_.insert(gpu_.math_unit(a.precision));
-        if (a.fused) return add(fmt::format("attention.{}", name(cache_format(a, caller_))));
-        add("gemm", a.gemm_precision.value_or(a.precision));
-        add("streaming");
-        add("row_wise");
-    }
-    void operator()(const RowWise&) { add("row_wise"); }
-    void operator()(const Collective&) { add("collective"); }
-    void operator()(const Copy&) { add("copy"); }
-    void operator()(const Quantize& q) {
-        add(fmt::format("quantize.{}", name(q.schedule)));
-        add("streaming");
-    }
-    void operator()(const CausalConvolution& c) { add(c.update ? "causal_convolution.update" : "causal_convolution.prompt"); }
-    void operator()(const Recurrence& r) {
-        add(r.update ? "recurrence.update" : "recurrence.prompt");
-        if (!r.update) add("streaming");
-    }
-    void operator()(const HyperConnection& h) {
-        add(h.kind == HyperConnectionKind::pre ? "hyper_connection.pre" : "hyper_connection.post");
-    }
-    void operator()(const IndexScores&) { add("index_scores"); }
-    void operator()(const TopK&) {
-        add("top_k");
-        add("streaming");
-    }
-    void operator()(const SparseAttention& a) { add(a.is_decoding() ? "sparse_attention.decode" : "sparse_attention.prompt"); }
-    void operator()(const Unmodelled&) {}
-    template <class Streaming>
-    void operator()(const Streaming&) {
-        add("streaming");
-    }
-
-    /// Kernels of engines' libraries read parameters of their own.
-    void kernel(const Op& op, const KernelCost& cost) {
-        if (cost.algorithm.empty() || cost.algorithm == ring_algorithm) return std::visit(*this, op);
-        add("all_reduce");
-        if (cost.kernels > 1) add("streaming");  // copies
-    }
-
-    /// Board power and what is read from L2 concern all kernels.
-    [[nodiscard]] bool hold(const std::string& parameter) const {
-        if (parameter.find("_pj_per_flop") != std::string::npos) {
-            return std::any_of(units_.begin(), units_.end(),
-                               [&](MathUnit unit) { return parameter.starts_with(fmt::format("power.{}_", name(unit))); });
-        }
-        if (parameter.starts_with("power.") || parameter == "streaming.l2_residency" || parameter == "time_factor.models") return true;
-        constexpr std::string_view factor = "time_factor.";
-        if (parameter.starts_with(factor)) return groups_.contains(parameter.substr(factor.size()));
-        return groups_.contains(parameter.substr(0, parameter.rfind('.')));
-    }
-
-private:
-    void add(std::string group) { groups_.insert(std::move(group)); }
-    void add(std::string_view group, Precision precision) {
-        units_.insert(gpu_.math_unit(precision));
-        groups_.insert(fmt::format("{}.{}", group, name(gpu_.math_unit(precision))));
-    }
-    /// Weights in fewer bits than the products compute with are unpacked first.
-    void product(Precision precision, double weight_bits) {
-        add("gemm", precision);
-        if (weight_bits > 0 && weight_bits < 8 * element_size(precision).in(byte)) add("weight_only");
-    }
-
-    const GpuProfile& gpu_;
-    const Caller& caller_;
-    std::set<std::string> groups_;
-    std::set<MathUnit> units_{MathUnit::simt};
-};
 
 }  // namespace
 
@@ -179,19 +89,18 @@ Table fused_operators(const Phase& phase) {
 }
 
 Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
-    UsedGroups used(gpu.profile, prediction.caller);
+    std::vector<std::pair<const Op*, const KernelCost*>> kernels;
     for (const Phase& phase : prediction.phases) {
         for (const TimedOp& op : phase.timeline.ops) {
-            if (op.time > Seconds{}) used.kernel(op.node->op, op.kernel);
+            if (op.time > Seconds{}) kernels.emplace_back(&op.node->op, &op.kernel);
         }
     }
-    std::vector<std::size_t> shown;
-    for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
+    std::vector<std::size_t> shown = read_parameters(kernels, gpu.profile, prediction.caller);
+    std::erase_if(shown, [&](std::size_t i) {
         const ParameterSpec& spec = parameter_specs()[i];
-        const bool no_factor = spec.of_machine && spec.get(gpu.parameters.values) == 1;
-        const bool no_contention = spec.name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host;
-        if (!no_factor && !no_contention && used.hold(spec.name)) shown.push_back(i);
-    }
+        return (spec.of_machine && spec.get(gpu.parameters.values) == 1) ||
+               (spec.name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host);
+    });
     return table_of<std::size_t>("Parameters that these kernels read", shown, parameter_fields(gpu.parameters));
 }
 

@@ -6,17 +6,11 @@
 #include <utility>
 
 #include "document/field.hpp"
+#include "io/number_text.hpp"
 
 namespace roofcast {
 
 namespace {
-
-/// "123,456".
-std::string with_commas(std::int64_t number) {
-    std::string text = std::to_string(number);
-    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-    return text;
-}
 
 std::string_view meaning(FractionOf fraction) {
     switch (fraction) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "document/field.hpp"
+#include "graph/op_text.hpp"
 #include "graph/published.hpp"
+#include "io/number_text.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
@@ -28,52 +30,6 @@ Tone tone_of_agreement(const Cell& cell) {
     return cell == Cell("DISAGREES") ? Tone::bad : Tone::plain;
 }
 
-/// The operator's sizes, in the order in which its kind is spoken of.
-struct Sizes {
-    std::string operator()(const Gemm& g) const {
-        return g.batch > 1 ? fmt::format("{} × [{}, {}] · [{}, {}]", g.batch, g.m, g.k, g.k, g.n)
-                           : fmt::format("[{}, {}] · [{}, {}]", g.m, g.k, g.k, g.n);
-    }
-    std::string operator()(const Attention& a) const {
-        return fmt::format("batch {}, heads {}/{}, dim {}, {} × {}{}", a.batch, a.heads, a.kv_heads, a.head_dim, a.query_len, a.kv_len,
-                           a.causal ? ", causal" : "");
-    }
-    std::string operator()(const Conv2d& c) const {
-        return fmt::format("[{}, {}, {}, {}] → {} channels, {}×{}, stride {}{}", c.batch, c.in_channels, c.height, c.width, c.out_channels,
-                           c.kernel_h, c.kernel_w, c.stride, c.groups > 1 ? fmt::format(", groups {}", c.groups) : "");
-    }
-    std::string operator()(const Elementwise& e) const { return fmt::format("{} elements", e.elements); }
-    std::string operator()(const RowWise& r) const { return fmt::format("[{}, {}]", r.rows, r.cols); }
-    std::string operator()(const Embedding& e) const { return fmt::format("{} rows of {}", e.tokens, e.hidden); }
-    std::string operator()(const Reduce& r) const { return fmt::format("{} → {}", r.inputs, r.outputs); }
-    std::string operator()(const Move& m) const { return fmt::format("{} → {} elements", m.read, m.written); }
-    std::string operator()(const Moe& m) const {
-        return fmt::format("{} tokens, {} of {} experts of {}", m.tokens, m.top_k, m.experts, m.intermediate);
-    }
-    std::string operator()(const Collective& c) const { return fmt::format("{} GPUs, {}", c.gpus, readable_bytes(c.bytes.in(byte))); }
-    std::string operator()(const Copy& c) const { return readable_bytes(c.bytes.in(byte)); }
-    std::string operator()(const Quantize& q) const { return fmt::format("[{}, {}]", q.rows, q.cols); }
-    std::string operator()(const CausalConvolution& c) const {
-        return fmt::format("[{}, {}, {}], {} taps", c.batch, c.query_len, c.channels, c.width);
-    }
-    std::string operator()(const Recurrence& r) const {
-        return fmt::format("batch {}, {} tokens, heads {}/{}, state {} × {}", r.batch, r.query_len, r.value_heads, r.key_heads, r.key_dim,
-                           r.value_dim);
-    }
-    std::string operator()(const HyperConnection& h) const {
-        return fmt::format("{} × [{}, {}, {}]", h.sites, h.tokens, h.streams, h.hidden);
-    }
-    std::string operator()(const IndexScores& i) const {
-        return fmt::format("batch {}, {} tokens, {} keys, heads {} × {}", i.batch, i.query_len, i.keys, i.heads, i.dim);
-    }
-    std::string operator()(const TopK& t) const { return fmt::format("{} of [{}, {:.0f}]", t.top_k, t.rows, t.scores); }
-    std::string operator()(const SparseAttention& a) const {
-        return fmt::format("batch {}, {} tokens, {:.0f} of {} keys, heads {}/{} × {}", a.batch, a.query_len, a.keys, a.cached, a.heads,
-                           a.kv_heads, a.head_dim);
-    }
-    std::string operator()(const Unmodelled& u) const { return std::string(u.reason); }
-};
-
 Table operators(const OpGraph& graph) {
     Table table;
     table.title = "Operators at the default shape";
@@ -85,7 +41,7 @@ Table operators(const OpGraph& graph) {
         for (const OpNode& node : segment.nodes) {
             const double flops = op_flops(node.op).in(gflop) * static_cast<double>(node.repeat);
             table.rows.push_back({segment.name, segment.repeat * node.repeat, node.name, std::string(op_class(node.op)),
-                                  std::visit(Sizes{}, node.op), flops, node.weights * static_cast<double>(node.repeat)});
+                                  sizes_text(node.op), flops, node.weights * static_cast<double>(node.repeat)});
         }
     }
     return table;

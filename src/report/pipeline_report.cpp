@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/number_text.hpp"
 #include "report/field_parts.hpp"
 #include "report/prediction_tables.hpp"
 

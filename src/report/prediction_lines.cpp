@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/number_text.hpp"
 #include "report/describe.hpp"
 #include "report/prediction_tables.hpp"
 

@@ -5,18 +5,9 @@
 #include <vector>
 
 #include "document/table.hpp"
-#include "roofcast/prediction.hpp"
+#include "scenario/named_prediction.hpp"
 
 namespace roofcast {
-
-/// A prediction with what it was made for. `note`s concern the choice of GPU or precision.
-struct NamedPrediction {
-    std::string model_id, model_name, gpu_id, gpu_name;
-    Prediction prediction;
-    MemoryAdvice advice;
-    std::vector<Assumption> assumed;  ///< of the GPU's profile
-    const Gpu* gpu = nullptr;         ///< that it was made for; only `explain` needs it
-};
 
 /// "assumed: memory.l2_mib = 48 MiB (per SM, typical of ada)" a line, each after `prefix`; of many, one line with all keys.
 std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix = {});

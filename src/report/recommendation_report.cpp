@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "io/number_text.hpp"
 #include "report/cost_figures.hpp"
 #include "report/cost_report.hpp"
 #include "report/recommendation_tables.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast {
 
@@ -67,25 +69,6 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
     const std::string what = i.any_number ? gpu : fmt::format("{} {}", i.gpus, gpu);
     return fmt::format("{}: {}{}, {} USD/h, {}; source: {}", instance_name(i), what, i.topology.empty() ? "" : " over " + i.topology,
                        significant(i.usd.in(usd)), price_date(i, n.today), i.source);
-}
-
-std::vector<std::string> assumptions(const NamedRecommendation& n) {
-    std::vector<std::string> lines{
-        "Expected deployments meet the objective at the predicted times.",
-        fmt::format(
-            "Upper-bound deployments (upper:) meet it even at the upper bound of the {}% interval, which one measurement in ten exceeds.",
-            interval_percent)};
-    if (is_simulated(n)) {
-        lines.emplace_back("Requests arrive as a Poisson process and go to the copies in turn.");
-        lines.emplace_back("Each copy is an engine as roofcast serve-sim simulates it.");
-    } else {
-        lines.emplace_back("Times are those of one batch. Queueing and a varying load are not included.");
-    }
-    lines.emplace_back(n.request.rate ? "Whole copies are rented for all hours." : "The GPUs work at full load in all paid hours.");
-    lines.emplace_back("Rent is that of whole instances. All GPUs of a copy are in one instance.");
-    lines.emplace_back("The provider has as many instances as needed.");
-    if (n.request.allow_quantization) lines.emplace_back("The accuracy loss of 8- and 4-bit formats is not predicted.");
-    return lines;
 }
 
 void add_once(std::vector<std::size_t>& gpus, const std::optional<Deployment>& d) {
@@ -203,7 +186,7 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
         if (!gpu.assumed.empty()) d["assumed"][gpu.id] = as_json(gpu.assumed);
     }
-    d["assumptions"] = assumptions(n);
+    d["assumptions"] = recommendation_assumptions(n.request, is_simulated(n));
     d["interval_percent"] = interval_percent;
     d["notes"] = n.notes;
     return d;
@@ -224,7 +207,7 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("(old)") != std::string::npos; }))
         lines.emplace_back("note: prices marked (old) are more than a year old; check them before you decide");
     lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
-    for (const auto& text : assumptions(n)) lines.push_back("assumption: " + text);
+    for (const auto& text : recommendation_assumptions(n.request, is_simulated(n))) lines.push_back("assumption: " + text);
     for (const RecommendedRow& row : shown_rows(n)) {
         const Deployment& d = *row.at(n.request.confidence);
         const GpuProfile& gpu = n.contestants[d.gpu].gpu->profile;

@@ -3,7 +3,8 @@
 #include <iterator>
 
 #include "document/table.hpp"
-#include "report/describe.hpp"
+#include "graph/op_text.hpp"
+#include "measurement/row_text.hpp"
 #include "report/validation_report.hpp"
 
 namespace roofcast {

@@ -4,6 +4,7 @@
 #include "report/describe.hpp"
 #include "report/prediction_report.hpp"
 #include "report/serving_tables.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast {
 
@@ -72,10 +73,6 @@ nlohmann::ordered_json speculation_json(const Techniques& t) {
 }
 
 }  // namespace
-
-bool times_clients(const Engine* engine) {
-    return engine != nullptr && engine->stack.request_time > Seconds{};
-}
 
 nlohmann::ordered_json serving_document(const NamedServing& n) {
     const Run& run = n.question.request;

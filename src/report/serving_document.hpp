@@ -5,9 +5,6 @@
 
 namespace roofcast {
 
-/// Whether requests spend time outside of the steps of `engine`, which may be nullptr.
-bool times_clients(const Engine* engine);
-
 nlohmann::ordered_json serving_document(const NamedServing& named);
 
 }  // namespace roofcast

@@ -4,28 +4,18 @@
 
 #include <iterator>
 
+#include "io/number_text.hpp"
 #include "prediction/shapes.hpp"
 #include "report/describe.hpp"
 #include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "report/serving_document.hpp"
 #include "report/serving_tables.hpp"
+#include "scenario/assumptions.hpp"
 
 namespace roofcast {
 
 namespace {
-
-/// Where the clock of a first token starts and stops, and which software it was judged on.
-std::string boundary_text(const Engine* engine) {
-    if (!times_clients(engine))
-        return "TTFT is the engine's: from the arrival of tokens to the end of the step with the first one; tokenization and network take "
-               "no time";
-    const SoftwareStack& stack = engine->stack;
-    return fmt::format(
-        "TTFT is that of a client beside the server: tokenization and network take {} ms and {} us a prompt token{}",
-        significant(stack.request_time.in(ms)), significant(stack.prompt_token_time.in(us)),
-        engine->versions ? fmt::format(", as in {} {} to {}", stack.name, engine->versions->first, engine->versions->last) : "");
-}
 
 std::string tokens_text(double mean, double cv) {
     return cv > 0 ? fmt::format("{} (cv {})", significant(mean), significant(cv, 3)) : significant(mean, 9);
@@ -102,45 +92,6 @@ std::vector<std::string> counted_lines(const NamedServing& n) {
     }
     return lines;
 }
-
-}  // namespace
-
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload, const Engine* engine) {
-    const VisionLanguage* vlm = vision_language(workload);
-    const DecoderLlm& model = *language_model(workload);
-    const SchedulerOptions& o = question.options;
-    const Parallelism& p = question.request.parallel;
-    std::vector<std::string> lines{
-        "first come, first served; the simulation starts empty and ends with the last token, with no warm-up left out",
-        "a step reads the weights once for prompts and decodes; sequences of a step count as their mean; nothing happens between steps",
-        o.admission == Admission::output
-            ? "the room for a whole prompt and its output is taken when it enters, so that none has to leave"
-            : "the room for a whole prompt is taken when it enters; the latest to enter leaves when the cache is full, and its tokens are "
-              "computed again",
-        "every request generates exactly its output tokens; scheduling takes no time", boundary_text(engine)};
-    if (o.prefix_cached > 0) lines.emplace_back("cached prefixes spare computing, not memory: each sequence counts all its blocks");
-    if (vlm != nullptr) {
-        const Run& run = question.request;
-        const bool one = run.images == 1;
-        lines.push_back(fmt::format(
-            "every request has {} image{} of {} pixels a side, {} tokens before its text, encoded in a pass of {} own in the step that the "
-            "request enters in, cached prefix or not",
-            run.images, one ? "" : "s", image_side(*vlm, run), image_tokens(*vlm, run), one ? "its" : "their"));
-    }
-    if (model.sliding_window > 0) lines.emplace_back("sliding-window layers free the KV cache of tokens outside the window");
-    if (p.pipeline > 1) lines.emplace_back("one step at a time passes all pipeline stages; only chunks of a prompt overlap, as in predict");
-    if (p.attention_data > 1) lines.emplace_back("sequences of a step are split evenly over the attention data-parallel groups");
-    if (const auto& drafting = question.request.techniques.speculation)
-        lines.push_back(fmt::format("{} proposes {} token{} of each sequence in a step, accepted with probability {}: {} tokens a step",
-                                    drafting->own_head ? "the prediction module" : drafting->draft->id, drafting->tokens,
-                                    drafting->tokens == 1 ? "" : "s", significant(drafting->acceptance, 3),
-                                    significant(expected_tokens(drafting->acceptance, drafting->tokens))));
-    if (p.data > 1) lines.emplace_back("requests go to the data-parallel copies in turn");
-    if (question.users > 0) lines.emplace_back("a user sends the next request at the end of the step that ended the one before");
-    return lines;
-}
-
-namespace {
 
 std::vector<std::string> misfit_lines(const NamedServing& n) {
     const MemoryMisfit& m = *n.misfit;

@@ -30,10 +30,6 @@ struct NamedServing {
     std::vector<std::string> notes;         ///< what was chosen for the user
 };
 
-/// What the simulation of `question` takes for granted, a sentence each; `workload` is a model that can be served, `engine` its software or
-/// nullptr.
-std::vector<std::string> serving_assumptions(const ServingQuestion& question, const Workload& workload, const Engine* engine);
-
 /// Whether there are latencies to show: it fits, is not overloaded, and where a highest rate is searched for there is one.
 bool has_answer(const NamedServing& named);
 

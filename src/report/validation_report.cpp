@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "document/field.hpp"
-#include "report/describe.hpp"
+#include "graph/op_text.hpp"
+#include "measurement/row_text.hpp"
 
 namespace roofcast {
 

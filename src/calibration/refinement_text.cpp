@@ -1,11 +1,9 @@
-#include "report/refinement_lines.hpp"
+#include "calibration/refinement_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-
-#include "report/calibration_report.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "report/named_prediction.hpp"
+#include "scenario/named_prediction.hpp"
 
 namespace roofcast {
 

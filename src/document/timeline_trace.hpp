@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/prediction_report.hpp"
+#include "scenario/named_prediction.hpp"
 
 namespace roofcast {
 

@@ -1,10 +1,12 @@
-#include "report/timeline_trace.hpp"
+#include "document/timeline_trace.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "io/number_text.hpp"
 
 namespace roofcast {
 
