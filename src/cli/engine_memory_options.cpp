@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "prediction/shapes.hpp"
-#include "report/describe.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast::cli {
 

@@ -8,7 +8,7 @@
 #include "cli/engine_memory_options.hpp"
 #include "cli/run_options.hpp"
 #include "prediction/shapes.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_parts.hpp"
 #include "report/storage_report.hpp"
 #include "roofcast/error.hpp"
 
@@ -96,11 +96,8 @@ bool answer_as_engine(const MemoryOptions& options, const std::vector<GpuProfile
         }
     }
     Report report = with_charts(memory_report(all), memory_charts(all));
-    auto& assumed = report.document["assumed"] = nlohmann::ordered_json::object();
-    for (const GpuProfile& gpu : gpus) {
-        assumed[gpu.id] = as_json(gpu.assumed);
-        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) report.after.push_back(std::move(line));
-    }
+    report.document["assumed"] = nlohmann::ordered_json::object();
+    for (const GpuProfile& gpu : gpus) add_assumed(report, gpu);
     write(report, options.common);
     return std::any_of(all.begin(), all.end(), [](const NamedMemory& named) { return named.memory.fits(); });
 }

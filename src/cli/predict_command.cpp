@@ -9,7 +9,6 @@
 #include "cli/output.hpp"
 #include "cli/run_options.hpp"
 #include "document/timeline_trace.hpp"
-#include "report/prediction_lines.hpp"
 #include "report/prediction_report.hpp"
 #include "roofcast/error.hpp"
 

@@ -11,7 +11,7 @@
 #include "cli/sweep_rows.hpp"
 #include "cli/temporary_files.hpp"
 #include "io/atomic_file.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_parts.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -87,7 +87,7 @@ void add_assumptions(Report& report, const SweepInputs& inputs) {
     for (const Gpu& gpu : inputs.gpus) {
         for (const Assumption& a : gpu.profile.assumed)
             assumed.push_back({{"gpu", gpu.profile.id}, {"key", a.key}, {"value", a.value}, {"reason", a.reason}});
-        for (std::string& line : assumed_lines(gpu.profile.assumed, gpu.profile.id + ": ")) report.after.push_back(std::move(line));
+        add_lines(report.after, assumed_lines(gpu.profile.assumed, gpu.profile.id + ": "));
     }
     report.document["notes"] = std::move(notes);
     report.document["assumed"] = std::move(assumed);

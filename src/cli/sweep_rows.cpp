@@ -5,7 +5,7 @@
 
 #include "cli/option_names.hpp"
 #include "io/parallel.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_parts.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

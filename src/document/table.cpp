@@ -13,15 +13,6 @@ namespace roofcast {
 
 namespace {
 
-nlohmann::ordered_json cell_json(const Cell& cell) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-    if (const auto* number = std::get_if<double>(&cell))
-        return std::isfinite(*number) ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
-    if (const auto* count = std::get_if<std::int64_t>(&cell)) return *count;
-    if (const auto* flag = std::get_if<bool>(&cell)) return *flag;
-    return nullptr;
-}
-
 std::string csv_cell(const Cell& cell) {
     if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? fmt::format("{}", *number) : "";
     if (const auto* count = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *count);
@@ -60,11 +51,35 @@ bool is_numeric_column(const Table& table, std::size_t column) {
     return any;
 }
 
+void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix) {
+    for (const std::string& line : more) lines.push_back(prefix + line);
+}
+
+void add_once(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix) {
+    for (const std::string& line : more) {
+        if (std::find(lines.begin(), lines.end(), prefix + line) == lines.end()) lines.push_back(prefix + line);
+    }
+}
+
+nlohmann::ordered_json as_json(const Cell& cell) {
+    return std::visit(
+        [](const auto& value) {
+            using Value = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<Value, std::monostate>)
+                return nlohmann::ordered_json();
+            else if constexpr (std::is_same_v<Value, double>)
+                return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+            else
+                return nlohmann::ordered_json(value);
+        },
+        cell);
+}
+
 nlohmann::ordered_json as_json(const Table& table) {
     auto rows = nlohmann::ordered_json::array();
     for (const auto& row : table.rows) {
         nlohmann::ordered_json object = nlohmann::ordered_json::object();
-        for (std::size_t c = 0; c < row.size(); ++c) object[table.columns[c].key] = cell_json(row[c]);
+        for (std::size_t c = 0; c < row.size(); ++c) object[table.columns[c].key] = as_json(row[c]);
         rows.push_back(std::move(object));
     }
     return rows;

@@ -65,6 +65,13 @@ inline constexpr int schema_version = 2;
 /// text: cells that begin with = + - @ and are no numbers.
 std::string csv_field(std::string_view text);
 
+/// Adds each of `more` behind `prefix`.
+void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
+/// Adds those that are not there yet.
+void add_once(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
+
+/// An empty cell and what is no number are null.
+nlohmann::ordered_json as_json(const Cell& cell);
 /// Rows as JSON objects under the columns' keys.
 nlohmann::ordered_json as_json(const Table& table);
 /// RFC 4180 with a header line.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "document/field.hpp"
 
@@ -39,67 +38,58 @@ std::string whose(const ExpectedError& e) {
     return fmt::format("{}, {}", gpus, known[static_cast<std::size_t>(e.fit)]);
 }
 
-std::string title_of(const ExpectedError& e) {
-    return std::string(work_kind(e.work)->title);
+std::string_view title_of(const ExpectedError& e) {
+    return work_kind(e.work)->title;
 }
 
-std::string brief_title_of(const ExpectedError& e) {
+std::string_view brief_title_of(const ExpectedError& e) {
     const WorkKind* kind = work_kind(e.work);
-    return std::string(kind->brief.empty() ? kind->title : kind->brief);
+    return kind->brief.empty() ? kind->title : kind->brief;
 }
 
 using Errors = std::vector<ExpectedError>;
 
-const Fields<ExpectedError>& brief_fields() {
-    using Error = ExpectedError;
-    static const Fields<Error> fields{{{"rows", "rows", 4, Show::always}, [](const Error& e) { return e.rows; }},
-                                      {{"mape_percent", "MAPE %", 3, Show::always}, [](const Error& e) { return e.mape_percent; }},
-                                      {{"median_ape_percent", "median %", 3, Show::always},
-                                       [](const Error& e) { return cell_if(e.median_ape_percent, std::identity{}); }},
-                                      {{"from", "from", 4, Show::always, true}, [](const Error& e) { return whose(e); }}};
-    return fields;
-}
-
-Table by_work(const Errors& errors, const std::string& title) {
-    const Fields<ExpectedError> fields{{{"work", "work", 4, Show::always}, [](const ExpectedError& e) { return title_of(e); }}};
-    return table_of<ExpectedError>(title, errors, fields + brief_fields());
-}
-
-Table by_engine(const Errors& errors, const std::string& title) {
-    const Fields<ExpectedError> fields{{{"engine", "engine", 4, Show::always}, [](const ExpectedError& e) { return e.engine; }},
-                                       {{"work", "figure", 4, Show::always}, [](const ExpectedError& e) { return brief_title_of(e); }}};
-    return table_of<ExpectedError>(title, errors, fields + brief_fields());
-}
-
 /// Every error with all that is known of it.
 const Fields<ExpectedError>& error_details() {
     using Error = ExpectedError;
-    const auto number = [](std::optional<double> Error::*value) {
-        return [value](const Error& e) { return cell_if(e.*value, std::identity{}); };
-    };
-    static const Fields<Error> fields{{{"work", "work"}, [](const Error& e) { return e.work; }},
-                                      {{"engine", "engine"}, [](const Error& e) { return e.engine; }},
-                                      {{"models", "models"}, [](const Error& e) { return e.models; }},
-                                      {{"basis", "basis"}, [](const Error& e) { return std::string(name(e.basis)); }},
-                                      {{"of_gpu", "rows of GPU"}, [](const Error& e) { return e.gpu; }},
-                                      {{"of_architecture", "rows of architecture"}, [](const Error& e) { return e.architecture; }},
-                                      {{"of_gpus", "GPUs"}, [](const Error& e) { return e.gpus; }},
-                                      {{"fit", "fit"}, [](const Error& e) { return std::string(name(e.fit)); }},
-                                      {{"rows", "rows"}, [](const Error& e) { return e.rows; }},
-                                      {{"mape_percent", "MAPE %", 3}, [](const Error& e) { return e.mape_percent; }},
-                                      {{"median_ape_percent", "median %", 3}, number(&Error::median_ape_percent)},
-                                      {{"bias_percent", "bias %", 3}, number(&Error::bias_percent)},
-                                      {{"in_interval_percent", "in 80% interval", 3}, number(&Error::in_interval_percent)},
-                                      {{"roofline_mape_percent", "roofline MAPE %", 3}, number(&Error::roofline_mape_percent)},
-                                      {{"file", "file"}, [](const Error& e) { return e.file; }}};
+    static const Fields<Error> fields{{{"work", "work"}, &Error::work},
+                                      {{"engine", "engine"}, &Error::engine},
+                                      {{"models", "models"}, &Error::models},
+                                      {{"basis", "basis"}, &Error::basis},
+                                      {{"of_gpu", "rows of GPU"}, &Error::gpu},
+                                      {{"of_architecture", "rows of architecture"}, &Error::architecture},
+                                      {{"of_gpus", "GPUs"}, &Error::gpus},
+                                      {{"fit", "fit"}, &Error::fit},
+                                      {{"rows", "rows"}, &Error::rows},
+                                      {{"mape_percent", "MAPE %", 3}, &Error::mape_percent},
+                                      {{"median_ape_percent", "median %", 3}, &Error::median_ape_percent},
+                                      {{"bias_percent", "bias %", 3}, &Error::bias_percent},
+                                      {{"in_interval_percent", "in 80% interval", 3}, &Error::in_interval_percent},
+                                      {{"roofline_mape_percent", "roofline MAPE %", 3}, &Error::roofline_mape_percent},
+                                      {{"file", "file"}, &Error::file}};
     return fields;
+}
+
+/// The figures, and whose rows they are of, behind `names`.
+Table error_table(std::string title, const Errors& errors, const Fields<ExpectedError>& names) {
+    const Fields<ExpectedError> from{{{"from", "from", 4, Show::always, true}, whose}};
+    const auto figures = picked(error_details(), {"rows", "mape_percent", "median_ape_percent"});
+    return table_of(std::move(title), errors, shown(names + figures + from, Show::always));
+}
+
+Table by_work(const Errors& errors, std::string title) {
+    return error_table(std::move(title), errors, {{{"work", "work"}, title_of}});
+}
+
+Table by_engine(const Errors& errors, std::string title) {
+    return error_table(std::move(title), errors, {{{"engine", "engine"}, &ExpectedError::engine}, {{"work", "figure"}, brief_title_of}});
 }
 
 Table all_errors(const NamedAccuracy& of) {
     Errors all;
     for (const auto* errors : {&of.accuracy.fits, &of.accuracy.engines, &of.accuracy.models})
         all.insert(all.end(), errors->begin(), errors->end());
-    return table_of<ExpectedError>({}, all, error_details());
+    return table_of({}, all, error_details());
 }
 
 /// How far fits know the GPU.
@@ -131,22 +121,23 @@ std::vector<std::string> notes(const std::vector<NamedAccuracy>& gpus) {
         if (of.accuracy.fit == FittedTo::none && of.accuracy.fit_date.empty())
             lines.push_back(fmt::format(
                 "No GPU of the architecture of {} was measured. These are errors of other architectures. Expect larger ones.", of.gpu));
-        const auto served = [](const ExpectedError& e) { return work_kind(e.work)->group == "served loads"; };
-        const auto& engines = of.accuracy.engines;
-        const bool elsewhere =
-            std::any_of(engines.begin(), engines.end(), [&](const ExpectedError& e) { return served(e) && e.gpu.empty(); });
-        const bool here = std::any_of(engines.begin(), engines.end(), [&](const ExpectedError& e) { return served(e) && !e.gpu.empty(); });
-        if (elsewhere && !here) lines.push_back(fmt::format("No served load of {} was measured.", of.gpu));
+        const auto is_served = [&of](bool here) {
+            return std::any_of(of.accuracy.engines.begin(), of.accuracy.engines.end(), [here](const ExpectedError& e) {
+                return work_kind(e.work)->group == "served loads" && e.gpu.empty() != here;
+            });
+        };
+        if (is_served(false) && !is_served(true)) lines.push_back(fmt::format("No served load of {} was measured.", of.gpu));
     }
     return lines;
 }
 
 nlohmann::ordered_json as_object(const NamedAccuracy& of) {
-    nlohmann::ordered_json object{{"gpu", of.gpu}, {"name", of.name}, {"architecture", of.architecture}};
-    object["fit"] = name(of.accuracy.fit);
-    object["fit_date"] = of.accuracy.fit_date.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(of.accuracy.fit_date);
-    object["errors"] = as_json(all_errors(of));
-    return object;
+    return {{"gpu", of.gpu},
+            {"name", of.name},
+            {"architecture", of.architecture},
+            {"fit", name(of.accuracy.fit)},
+            {"fit_date", as_json(text_cell(of.accuracy.fit_date))},
+            {"errors", as_json(all_errors(of))}};
 }
 
 }  // namespace
@@ -161,9 +152,9 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
         report.document["accuracy"].push_back(as_object(of));
         report.before.push_back(fmt::format("{} ({})", of.name, of.gpu));
         report.before.push_back(status(of));
-        for (const auto& row : all_errors(of).rows) {
-            report.csv.rows.push_back({of.gpu});
-            report.csv.rows.back().insert(report.csv.rows.back().end(), row.begin(), row.end());
+        for (auto& row : all_errors(of).rows) {
+            row.insert(row.begin(), of.gpu);
+            report.csv.rows.push_back(std::move(row));
         }
         if (!of.accuracy.fits.empty()) report.tables.push_back(by_work(of.accuracy.fits, whom + "Error on rows that no fit saw"));
         if (!of.accuracy.engines.empty()) report.tables.push_back(by_engine(of.accuracy.engines, whom + "By engine: rows in no fit"));
@@ -172,7 +163,7 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
         if (!of.models.empty() && of.accuracy.models.empty())
             report.after.push_back(fmt::format("No row of a model of {} was measured.", of.models));
     }
-    for (auto& line : notes(gpus)) report.after.push_back(std::move(line));
+    add_lines(report.after, notes(gpus));
     return report;
 }
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "document/field.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -41,32 +40,18 @@ std::vector<std::string> shown_keys(const std::vector<BenchSeries>& series) {
     return keys;
 }
 
-/// Statistics of the series that `of` gives of a row.
-template <class Row>
-Fields<Row> statistics_fields(auto of) {
-    const auto figure = [of](auto value) {
-        return [of, value](const Row& row) { return cell_if(std::invoke(value, of(row).statistics), std::identity{}); };
-    };
-    return {{{"count", "count", 4, Show::wide},
-             [of](const Row& row) {
-                 const std::int64_t count = of(row).statistics.count;
-                 return count > 0 ? Cell(count) : Cell();
-             }},
-            {{"mean", "mean", 4, Show::always}, figure(&SampleStatistics::mean)},
-            {{"std", "std", 4, Show::wide}, figure(&SampleStatistics::std)},
-            {{"min", "min", 4, Show::wide}, figure(&SampleStatistics::min)},
-            {{"max", "max", 4, Show::wide}, figure(&SampleStatistics::max)},
-            {{"median", "median"}, figure(&SampleStatistics::median)},
-            {{"p95", "P95", 4, Show::wide}, figure(&SampleStatistics::p95)},
-            {{"p99", "P99", 4, Show::wide}, figure(&SampleStatistics::p99)},
-            {{"variation_percent", "variation %", 3}, figure(&SampleStatistics::variation_percent)}};
-}
-
-nlohmann::ordered_json skipped_json(const SkippedRows& skipped) {
-    auto list = nlohmann::ordered_json::array();
-    for (const SkippedReason& s : skipped.reasons())
-        list.push_back({{"rows", s.rows}, {"file", s.file}, {"line", s.line}, {"reason", s.reason}});
-    return list;
+const Fields<SampleStatistics>& statistics_fields() {
+    using Statistics = SampleStatistics;
+    static const Fields<Statistics> fields{{{"count", "count", 4, Show::wide}, [](const Statistics& x) { return count_cell(x.count); }},
+                                           {{"mean", "mean", 4, Show::always}, &Statistics::mean},
+                                           {{"std", "std", 4, Show::wide}, &Statistics::std},
+                                           {{"min", "min", 4, Show::wide}, &Statistics::min},
+                                           {{"max", "max", 4, Show::wide}, &Statistics::max},
+                                           {{"median", "median"}, &Statistics::median},
+                                           {{"p95", "P95", 4, Show::wide}, &Statistics::p95},
+                                           {{"p99", "P99", 4, Show::wide}, &Statistics::p99},
+                                           {{"variation_percent", "variation %", 3}, &Statistics::variation_percent}};
+    return fields;
 }
 
 std::vector<std::string> skipped_lines(const SkippedRows& skipped) {
@@ -88,73 +73,81 @@ std::string variance_line(std::int64_t unsteady_series) {
         unsteady_series, high_variance_percent);
 }
 
-Table summary_table(const BenchData& data, const std::vector<std::string>& keys) {
-    struct Row {
-        const BenchSeries& series;
-        Standing standing;
-    };
-    const auto series = [](const Row& row) -> const BenchSeries& { return row.series; };
-    Fields<Row> fields{{{"work", "work", 4, Show::always, true}, [](const Row& row) { return described(row.series.work); }}};
-    for (const auto& key : keys)
-        fields.push_back({{key, key, 4, Show::setting}, [key](const Row& row) { return value_of(row.series.run_by, key); }});
-    fields.push_back({{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.series.metric; }});
-    const Fields<Row> judged{
+/// A series beside those that it competes with.
+struct ComparedSeries {
+    const BenchSeries& series;
+    const Labels& work;
+    Standing standing;
+    std::string contestant{};
+};
+
+Fields<ComparedSeries> series_statistics() {
+    return part_fields<ComparedSeries>(
+        "", [](const ComparedSeries& row) { return &row.series.statistics; }, statistics_fields());
+}
+Field<ComparedSeries> work_field() {
+    return {{"work", "work", 4, Show::always, true}, [](const ComparedSeries& row) { return described(row.work); }};
+}
+Field<ComparedSeries> metric_field() {
+    return {{"metric", "metric", 4, Show::setting}, [](const ComparedSeries& row) { return row.series.metric; }};
+}
+
+/// How a series stands, in the order of `keys`.
+Fields<ComparedSeries> standing_fields(std::initializer_list<std::string_view> keys) {
+    using Row = ComparedSeries;
+    static const Fields<Row> fields{
         {{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.standing.relative; }},
+        {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.standing.relative - 1); }},
         {{"fastest", "fastest", 4, Show::usual, false, tone_of_fastest}, [](const Row& row) { return row.standing.fastest; }},
         {{"high_variance", "high variance", 4, Show::usual, false, tone_of_variance}, [](const Row& row) { return unsteady(row.series); }}};
+    return picked(fields, keys);
+}
+
+Table summary_table(const BenchData& data, const std::vector<std::string>& keys) {
+    Fields<ComparedSeries> fields{work_field()};
+    for (const auto& key : keys)
+        fields.push_back({{key, key, 4, Show::setting}, [key](const ComparedSeries& row) { return value_of(row.series.run_by, key); }});
+    fields.push_back(metric_field());
     const std::vector<Standing> standing = standings(data.series);
-    std::vector<Row> rows;
-    for (std::size_t i = 0; i < data.series.size(); ++i) rows.push_back({data.series[i], standing[i]});
-    return table_of<Row>({}, rows, std::move(fields) + statistics_fields<Row>(series) + judged);
+    std::vector<ComparedSeries> rows;
+    for (std::size_t i = 0; i < data.series.size(); ++i) rows.push_back({data.series[i], data.series[i].work, standing[i]});
+    return table_of({}, rows, std::move(fields) + series_statistics() + standing_fields({"relative", "fastest", "high_variance"}));
 }
 
 Table comparison_table(const BenchComparison& comparison) {
-    struct Row {
-        const ComparedWork& work;
-        const BenchSeries& series;
-        std::string contestant;
-        double relative;
-        bool fastest;
-    };
-    const auto series = [](const Row& row) -> const BenchSeries& { return row.series; };
-    const Fields<Row> fields =
-        Fields<Row>{{{"work", "work", 4, Show::always, true}, [](const Row& row) { return described(row.work.work); }},
-                    {{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.work.metric; }},
-                    {{"contestant", "contestant", 4, Show::always}, [](const Row& row) { return row.contestant; }}} +
-        statistics_fields<Row>(series) +
-        Fields<Row>{{{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.relative; }},
-                    {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.relative - 1); }},
-                    {{"fastest", "fastest", 4, Show::usual, false, tone_of_fastest}, [](const Row& row) { return row.fastest; }},
-                    {{"high_variance", "high variance", 4, Show::usual, false, tone_of_variance},
-                     [](const Row& row) { return unsteady(row.series); }}};
-    std::vector<Row> rows;
+    const Fields<ComparedSeries> fields =
+        Fields<ComparedSeries>{work_field(), metric_field(), {{"contestant", "contestant", 4, Show::always}, &ComparedSeries::contestant}} +
+        series_statistics() + standing_fields({"relative", "change_percent", "fastest", "high_variance"});
+    std::vector<ComparedSeries> rows;
     for (const auto& work : comparison.works) {
         for (std::size_t c = 0; c < work.by_contestant.size(); ++c) {
-            const BenchSeries& s = work.by_contestant[c];
-            rows.push_back({work, s, comparison.contestants[c], relative_performance(work.by_contestant.front(), s), work.fastest == c});
+            const BenchSeries& series = work.by_contestant[c];
+            const Standing standing{relative_performance(work.by_contestant.front(), series), work.fastest == c};
+            rows.push_back({series, work.work, standing, comparison.contestants[c]});
         }
     }
-    return table_of<Row>({}, rows, fields);
+    return table_of({}, rows, fields);
 }
 
 Table contestants_table(const BenchComparison& comparison) {
-    Table table{"Summary: relative performance is the geometric mean over all works",
-                {{"metric", "metric", 4, Show::setting},
-                 {"contestant", "contestant", 4, Show::always},
-                 {"works", "works", 4, Show::always},
-                 {"relative", "relative ×", 3, Show::always},
-                 {"change_percent", "change %", 3},
-                 {"fastest", "fastest in"},
-                 {"high_variance", "high variance in"}},
-                {}};
+    struct Row {
+        const MetricSummary& summary;
+        std::size_t contestant;
+        [[nodiscard]] const auto& result() const { return summary.by_contestant[contestant]; }
+    };
+    const Fields<Row> fields{
+        {{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.summary.metric; }},
+        {{"contestant", "contestant", 4, Show::always}, [&](const Row& row) { return comparison.contestants[row.contestant]; }},
+        {{"works", "works", 4, Show::always}, [](const Row& row) { return row.summary.works; }},
+        {{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.result().relative; }},
+        {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.result().relative - 1); }},
+        {{"fastest", "fastest in"}, [](const Row& row) { return row.result().fastest; }},
+        {{"high_variance", "high variance in"}, [](const Row& row) { return row.result().unsteady; }}};
+    std::vector<Row> rows;
     for (const auto& summary : comparison.summaries) {
-        for (std::size_t c = 0; c < comparison.contestants.size(); ++c) {
-            const auto& of = summary.by_contestant[c];
-            table.rows.push_back(
-                {summary.metric, comparison.contestants[c], summary.works, of.relative, 100 * (of.relative - 1), of.fastest, of.unsteady});
-        }
+        for (std::size_t c = 0; c < comparison.contestants.size(); ++c) rows.push_back({summary, c});
     }
-    return table;
+    return table_of("Summary: relative performance is the geometric mean over all works", rows, fields);
 }
 
 }  // namespace
@@ -168,7 +161,7 @@ Report bench_summary_report(const BenchData& data, Format wanted) {
     }
     const auto count = std::count_if(data.series.begin(), data.series.end(), unsteady);
     if (count > 0) report.after.push_back(variance_line(count));
-    for (auto& line : skipped_lines(data.skipped)) report.after.push_back(std::move(line));
+    add_lines(report.after, skipped_lines(data.skipped));
     return report;
 }
 
@@ -178,17 +171,14 @@ Report bench_comparison_report(const BenchComparison& comparison, const SkippedR
     report.before.push_back(fmt::format("baseline: {}", comparison.contestants.front()));
     if (!comparison.also_differs.empty())
         report.before.push_back(fmt::format("the contestants also differ in: {}", fmt::join(comparison.also_differs, ", ")));
-    report.document["contestants"] = comparison.contestants;
-    report.document["also_differs"] = comparison.also_differs;
-    report.document["summaries"] = as_json(report.tables.back());
-    report.document["works"] = as_json(report.tables.front());
-    report.document["unmatched_series"] = comparison.unmatched;
-    report.document["skipped"] = skipped_json(skipped);
+    report.document = {{"contestants", comparison.contestants},      {"also_differs", comparison.also_differs},
+                       {"summaries", as_json(report.tables.back())}, {"works", as_json(report.tables.front())},
+                       {"unmatched_series", comparison.unmatched},   {"skipped", skipped_json(skipped)}};
     std::int64_t count = 0;
     for (const auto& work : comparison.works) count += std::count_if(work.by_contestant.begin(), work.by_contestant.end(), unsteady);
     if (count > 0) report.after.push_back(variance_line(count));
     if (comparison.unmatched > 0) report.after.push_back(fmt::format("{} series without a counterpart", comparison.unmatched));
-    for (auto& line : skipped_lines(skipped)) report.after.push_back(std::move(line));
+    add_lines(report.after, skipped_lines(skipped));
     return report;
 }
 

@@ -28,8 +28,8 @@ const Fields<FitAccuracy>& accuracy_fields() {
     using Summary = AccuracySummary;
     static const Fields<Fit> fields{
         {{"gpu", "GPU", 4, Show::setting}, [](const Fit& a) { return a.gpu.empty() ? "all" : a.gpu; }},
-        {{"op", "op", 4, Show::always}, [](const Fit& a) { return a.op; }},
-        {{"precision", "precision", 4, Show::always}, [](const Fit& a) { return a.precision; }},
+        {{"op", "op", 4, Show::always}, &Fit::op},
+        {{"precision", "precision", 4, Show::always}, &Fit::precision},
         {{"rows", "rows", 4, Show::always}, [](const Fit& a) { return a.start.rows; }},
         accuracy_field("start_mape_percent", "unfitted MAPE %", &Fit::start, &Summary::mape_percent),
         accuracy_field("fit_mape_percent", "in fit MAPE %", &Fit::fit, &Summary::mape_percent),
@@ -44,30 +44,34 @@ const Fields<FitAccuracy>& accuracy_fields() {
     return fields;
 }
 
+/// Groups, then all.
+std::vector<FitAccuracy> accuracy_rows(const Fit& fit) {
+    std::vector<FitAccuracy> rows = fit.groups;
+    rows.push_back(fit.overall);
+    return rows;
+}
+
 Table accuracy_table(const NamedFit& named) {
-    std::vector<FitAccuracy> rows = named.fit.groups;
-    rows.push_back(named.fit.overall);
-    return table_of<FitAccuracy>(fmt::format("Accuracy of the fit of {}", named.title), rows, accuracy_fields());
+    return table_of(fmt::format("Accuracy of the fit of {}", named.title), accuracy_rows(named.fit), accuracy_fields());
 }
 
 Table stage_table(const Fit& fit) {
     using Stage = StageFit;
-    static const Fields<Stage> fields{
-        {{"name", "stage", 4, Show::always}, [](const Stage& s) { return s.name; }},
-        {{"rows", "rows", 4, Show::always}, [](const Stage& s) { return s.rows; }},
-        {{"parameters", "parameters"}, [](const Stage& s) { return s.parameters; }},
-        {{"evaluations", "evaluations", 4, Show::wide}, [](const Stage& s) { return s.evaluations; }},
-        {{"mape_before_percent", "MAPE % before", 3, Show::always}, [](const Stage& s) { return s.mape_before_percent; }},
-        {{"mape_after_percent", "after", 3, Show::always}, [](const Stage& s) { return s.mape_after_percent; }},
-        {{"loss_before", "loss before", 3, Show::wide}, [](const Stage& s) { return s.loss_before; }},
-        {{"loss_after", "loss after", 3, Show::wide}, [](const Stage& s) { return s.loss_after; }},
-        {{"condition", "condition number", 3, Show::wide},
-         [](const Stage& s) {
-             const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
-             return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
-         }},
-        {{"stop", "stopped by", 4, Show::wide}, [](const Stage& s) { return std::string(name(s.stop)); }}};
-    return table_of<Stage>("Stages", fit.stages, fields);
+    static const Fields<Stage> fields{{{"name", "stage", 4, Show::always}, &Stage::name},
+                                      {{"rows", "rows", 4, Show::always}, &Stage::rows},
+                                      {{"parameters", "parameters"}, &Stage::parameters},
+                                      {{"evaluations", "evaluations", 4, Show::wide}, &Stage::evaluations},
+                                      {{"mape_before_percent", "MAPE % before", 3, Show::always}, &Stage::mape_before_percent},
+                                      {{"mape_after_percent", "after", 3, Show::always}, &Stage::mape_after_percent},
+                                      {{"loss_before", "loss before", 3, Show::wide}, &Stage::loss_before},
+                                      {{"loss_after", "loss after", 3, Show::wide}, &Stage::loss_after},
+                                      {{"condition", "condition number", 3, Show::wide},
+                                       [](const Stage& s) {
+                                           const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
+                                           return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
+                                       }},
+                                      {{"stop", "stopped by", 4, Show::wide}, &Stage::stop}};
+    return table_of("Stages", fit.stages, fields);
 }
 
 std::string remark(const FittedParameter& p) {
@@ -81,42 +85,34 @@ Table parameter_table(const Fit& fit) {
     using Fitted = FittedParameter;
     const auto spec = [](const Fitted& p) -> const ParameterSpec& { return parameter_specs()[p.spec]; };
     const auto if_fitted = [](auto value) { return [value](const Fitted& p) { return p.fitted() ? Cell(p.*value) : Cell(); }; };
-    const Fields<Fitted> fields{
-        {{"name", "parameter", 4, Show::always}, [spec](const Fitted& p) { return std::string(spec(p).name); }},
-        {{"unit", "unit", 4, Show::wide}, [spec](const Fitted& p) { return std::string(spec(p).unit); }},
-        {{"before", "before", 4, Show::always}, [](const Fitted& p) { return p.before; }},
-        {{"after", "after", 4, Show::always}, [](const Fitted& p) { return p.after; }},
-        {{"standard_error", "± std. error", 2}, [](const Fitted& p) { return cell_if(p.standard_error, std::identity{}); }},
-        {{"lower", "lower bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_lower; }},
-        {{"upper", "upper bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_upper; }},
-        {{"mape_change_minus", "MAPE at -10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_minus)},
-        {{"mape_change_plus", "MAPE at +10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_plus)},
-        {{"plateau_lower", "plateau from", 3, Show::wide}, if_fitted(&Fitted::plateau_lower)},
-        {{"plateau_upper", "to", 3, Show::wide}, if_fitted(&Fitted::plateau_upper)},
-        {{"remark", "remark", 4, Show::always}, [](const Fitted& p) { return text_cell(remark(p)); }}};
-    return table_of<Fitted>("Parameters (MAPE at -10 %, +10 %: change of the stage's MAPE, in points, at a value 10 % smaller or larger)",
-                            fit.details, fields);
+    const Fields<Fitted> fields{{{"name", "parameter", 4, Show::always}, [spec](const Fitted& p) { return spec(p).name; }},
+                                {{"unit", "unit", 4, Show::wide}, [spec](const Fitted& p) { return spec(p).unit; }},
+                                {{"before", "before", 4, Show::always}, &Fitted::before},
+                                {{"after", "after", 4, Show::always}, &Fitted::after},
+                                {{"standard_error", "± std. error", 2}, &Fitted::standard_error},
+                                {{"lower", "lower bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_lower; }},
+                                {{"upper", "upper bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_upper; }},
+                                {{"mape_change_minus", "MAPE at -10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_minus)},
+                                {{"mape_change_plus", "MAPE at +10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_plus)},
+                                {{"plateau_lower", "plateau from", 3, Show::wide}, if_fitted(&Fitted::plateau_lower)},
+                                {{"plateau_upper", "to", 3, Show::wide}, if_fitted(&Fitted::plateau_upper)},
+                                {{"remark", "remark", 4, Show::always}, [](const Fitted& p) { return text_cell(remark(p)); }}};
+    return table_of("Parameters (MAPE at -10 %, +10 %: change of the stage's MAPE, in points, at a value 10 % smaller or larger)",
+                    fit.details, fields);
 }
 
 Table interval_table(const Fit& fit) {
     using Interval = ResidualInterval;
-    static const Fields<Interval> fields{{{"op", "op", 4, Show::always}, [](const Interval& i) { return i.op; }},
-                                         {{"rows", "rows"}, [](const Interval& i) { return i.rows; }},
+    static const Fields<Interval> fields{{{"op", "op", 4, Show::always}, &Interval::op},
+                                         {{"rows", "rows"}, &Interval::rows},
                                          {{"lower", "from", 3}, [](const Interval& i) { return std::exp(i.lower); }},
                                          {{"upper", "to", 3}, [](const Interval& i) { return std::exp(i.upper); }}};
-    return table_of<Interval>("80 % of the measurements that the fit did not see lie within these multiples of the prediction",
-                              fit.intervals, fields);
+    return table_of("80 % of the measurements that the fit did not see lie within these multiples of the prediction", fit.intervals,
+                    fields);
 }
 
 /// Reasons without their figures, with counts and the first line.
 Table dropped_table(const Fit& fit) {
-    Table table{"Rows set aside",
-                {{"file", "file", 4, Show::wide},
-                 {"op", "op", 4, Show::always},
-                 {"reason", "reason", 4, Show::always, true},
-                 {"rows", "rows", 4, Show::always},
-                 {"first", "first row", 4, Show::wide, true}},
-                {}};
     struct Count {
         std::int64_t rows = 0;
         std::string first;
@@ -127,8 +123,13 @@ Table dropped_table(const Fit& fit) {
         Count& c = counts[{file, row.op, row.reason.substr(0, row.reason.find(':'))}];
         if (c.rows++ == 0) c.first = fmt::format("line {}: {}", row.line, row.reason);
     }
-    for (const auto& [key, count] : counts) table.rows.push_back({key[0], key[1], key[2], count.rows, count.first});
-    return table;
+    using Dropped = std::pair<const std::array<std::string, 3>, Count>;
+    static const Fields<Dropped> fields{{{"file", "file", 4, Show::wide}, [](const Dropped& d) { return d.first[0]; }},
+                                        {{"op", "op", 4, Show::always}, [](const Dropped& d) { return d.first[1]; }},
+                                        {{"reason", "reason", 4, Show::always, true}, [](const Dropped& d) { return d.first[2]; }},
+                                        {{"rows", "rows", 4, Show::always}, [](const Dropped& d) { return d.second.rows; }},
+                                        {{"first", "first row", 4, Show::wide, true}, [](const Dropped& d) { return d.second.first; }}};
+    return table_of("Rows set aside", counts, fields);
 }
 
 Json summary_json(const AccuracySummary& a) {
@@ -155,17 +156,24 @@ Json refinement_json(const Refinement& r) {
 
 Json document(const NamedFit& named) {
     const Fit& fit = named.fit;
-    Json json{{"title", named.title}, {"file", named.file}, {"written", named.written}, {"gpus", fit.gpus}, {"seed", fit.seed}};
-    json["folds"] = fit.folds;
-    json["holdout"] = fit.holdout;
-    json["host_bound_rows"] = fit.host_bound_rows;
-    json["accuracy"] = as_json(accuracy_table(named));
-    json["stages"] = as_json(stage_table(fit));
-    json["parameters"] = as_json(parameter_table(fit));
-    json["intervals"] = as_json(interval_table(fit));
-    json["dropped"] = Json::array();
-    for (const DroppedRow& row : fit.dropped)
-        json["dropped"].push_back({{"file", row.file}, {"line", row.line}, {"gpu", row.gpu}, {"op", row.op}, {"reason", row.reason}});
+    static const Fields<DroppedRow> dropped{{{"file", "file"}, &DroppedRow::file},
+                                            {{"line", "line"}, &DroppedRow::line},
+                                            {{"gpu", "GPU"}, &DroppedRow::gpu},
+                                            {{"op", "op"}, &DroppedRow::op},
+                                            {{"reason", "reason"}, &DroppedRow::reason}};
+    Json json{{"title", named.title},
+              {"file", named.file},
+              {"written", named.written},
+              {"gpus", fit.gpus},
+              {"seed", fit.seed},
+              {"folds", fit.folds},
+              {"holdout", fit.holdout},
+              {"host_bound_rows", fit.host_bound_rows},
+              {"accuracy", as_json(accuracy_table(named))},
+              {"stages", as_json(stage_table(fit))},
+              {"parameters", as_json(parameter_table(fit))},
+              {"intervals", as_json(interval_table(fit))},
+              {"dropped", as_json(table_of({}, fit.dropped, dropped))}};
     if (fit.refinement) {
         json["comparison"] = refinement_json(*fit.refinement);
         json["time_factors"] = factors_json(fit);
@@ -186,11 +194,12 @@ std::string closing_line(const NamedFit& named) {
 Report calibration_report(const std::vector<NamedFit>& fits) {
     Report report;
     report.document["fits"] = Json::array();
+    std::vector<FitAccuracy> all;
     for (const NamedFit& named : fits) {
         report.document["fits"].push_back(document(named));
         report.tables.push_back(accuracy_table(named));
-        if (report.csv.columns.empty()) report.csv.columns = columns_of(accuracy_fields());
-        for (const auto& row : report.tables.back().rows) report.csv.rows.push_back(row);
+        const std::vector<FitAccuracy> rows = accuracy_rows(named.fit);
+        all.insert(all.end(), rows.begin(), rows.end());
         report.tables.push_back(stage_table(named.fit));
         report.tables.push_back(parameter_table(named.fit));
         if (!named.fit.intervals.empty()) report.tables.push_back(interval_table(named.fit));
@@ -202,11 +211,12 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
         if (named.fit.host_bound_rows > 0)
             report.after.push_back(fmt::format("{} rows are bound by launches on the CPU. They only bound the time of the GPU from above.",
                                                named.fit.host_bound_rows));
-        for (const auto& warning : named.fit.warnings) report.after.push_back("warning: " + warning);
-        for (std::string& line : factor_lines(named.fit)) report.after.push_back(std::move(line));
+        add_lines(report.after, named.fit.warnings, "warning: ");
+        add_lines(report.after, factor_lines(named.fit));
         if (named.fit.refinement) report.after.push_back(comparison_line(named.fit));
         report.after.push_back(closing_line(named));
     }
+    report.csv = table_of({}, all, accuracy_fields());
     return report;
 }
 
@@ -237,7 +247,7 @@ Report left_out_report(const std::vector<LeftOutGpu>& left_out) {
         }
     }
     Report report;
-    report.tables = {table_of<Row>("Accuracy on GPUs that the fit did not see", rows, fields)};
+    report.tables = {table_of("Accuracy on GPUs that the fit did not see", rows, fields)};
     report.document["left_out"] = as_json(report.tables.front());
     return report;
 }

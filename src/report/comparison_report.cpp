@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "report/comparison_rows.hpp"
-#include "report/cost_report.hpp"
-#include "report/describe.hpp"
-#include "report/field_parts.hpp"
+#include "report/cost_figures.hpp"
+#include "report/run_parts.hpp"
 #include "scenario/assumptions.hpp"
 
 namespace roofcast {
@@ -16,14 +15,10 @@ namespace {
 
 std::string headline(const NamedComparison& n) {
     const Run& run = n.request.run;
-    std::string text = fmt::format("{}", n.model_name);
+    std::string text = n.model_name;
     const auto& runs = (n.baseline ? n.baseline : n.optimized)->runs;
     const auto any = std::find_if(runs.begin(), runs.end(), [](const ContestantRun& r) { return r.prediction.has_value(); });
-    if (any != runs.end()) {
-        const Run& taken = any->prediction->request;
-        if (any->prediction->ttft) text += fmt::format(", {} prompt and {} output tokens", taken.prompt_tokens, taken.generate_tokens);
-        if (!any->prediction->ttft && taken.prompt_tokens > 0) text += fmt::format(", {} tokens", taken.prompt_tokens);
-    }
+    if (any != runs.end()) text += tokens_text(*any->prediction);
     if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
     return text + parallel_text(run.parallel);
 }
@@ -59,10 +54,9 @@ void add_rows(Report& report, const PolicyText& policy, const std::vector<Compar
         list.push_back(json_of(row, fields));
         list.back()["choices"] = row.run->choices;
     }
-    const auto reference = comparison.reference ? nlohmann::ordered_json(comparison.runs[*comparison.reference].contestant.gpu->profile.id)
-                                                : nlohmann::ordered_json();
+    const Cell reference = comparison.reference ? comparison.runs[*comparison.reference].contestant.gpu->profile.id : Cell();
     report.document["policies"].push_back(
-        {{"policy", policy.name}, {"why", policy.why}, {"reference", reference}, {"rows", list}, {"undecided", policy.open}});
+        {{"policy", policy.name}, {"why", policy.why}, {"reference", as_json(reference)}, {"rows", list}, {"undecided", policy.open}});
     const Fields<ComparedRun> policy_field{{{"policy", "policy"}, [](const ComparedRun& row) { return row.policy; }}};
     Table csv = table_of({}, rows, policy_field + fields + compared_basis());
     // Rows of costs have other columns: they are CSV where nothing else is.
@@ -71,7 +65,7 @@ void add_rows(Report& report, const PolicyText& policy, const std::vector<Compar
     } else if (policy.name != "cost") {
         report.csv.rows.insert(report.csv.rows.end(), csv.rows.begin(), csv.rows.end());
     }
-    report.after.insert(report.after.end(), policy.open.begin(), policy.open.end());
+    add_lines(report.after, policy.open);
 }
 
 void add_policy(Report& report, const std::string& policy, const std::string& why, const Comparison& comparison, std::int64_t items) {
@@ -84,10 +78,8 @@ void add_policy(Report& report, const std::string& policy, const std::string& wh
     if (!running.empty())
         report.tables.push_back(
             table_of(policy + ": memory, utilization, energy and rent", running, picked(speeds, {"gpu"}) + compared_resources()));
-    for (const ComparedRun& row : rows) {
-        for (const auto& choice : row.run->choices)
-            report.after.push_back(fmt::format("{}, {}: {}", policy, row.run->contestant.gpu->profile.id, choice));
-    }
+    for (const ComparedRun& row : rows)
+        add_lines(report.after, row.run->choices, fmt::format("{}, {}: ", policy, row.run->contestant.gpu->profile.id));
     add_rows(report, {policy, why, undecided(rows, "speed-up", [](const ComparedRun& row) { return row.run->speedup; })}, rows,
              speeds + compared_resources() + compared_details());
 }
@@ -103,17 +95,15 @@ void add_cost(Report& report, const Comparison& comparison) {
 }
 
 void add_prices(Report& report, const Comparison& comparison) {
-    auto prices = nlohmann::ordered_json::object(), assumed = nlohmann::ordered_json::object();
+    report.document["prices"] = nlohmann::ordered_json::object();
+    report.document["assumed"] = nlohmann::ordered_json::object();
     for (const ContestantRun& run : comparison.runs) {
         const GpuProfile& gpu = run.contestant.gpu->profile;
         const auto& price = run.contestant.rental_price;
-        prices[gpu.id] = as_json(price);
-        assumed[gpu.id] = as_json(gpu.assumed);
+        report.document["prices"][gpu.id] = as_json(price);
         if (price) report.after.push_back(fmt::format("rent of {}: {}", gpu.id, described(*price)));
-        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) report.after.push_back(std::move(line));
+        add_assumed(report, gpu);
     }
-    report.document["prices"] = std::move(prices);
-    report.document["assumed"] = std::move(assumed);
 }
 
 std::vector<std::string> remarks_on(const NamedComparison& named) {
@@ -121,7 +111,7 @@ std::vector<std::string> remarks_on(const NamedComparison& named) {
                                      "The bounds of a speed-up take the errors of the two GPUs as independent.",
                                      "Gains between settings of one GPU have no interval.",
                                      "Rent is that of GPUs that work in all paid hours."};
-    for (std::string& remark : energy_remarks()) remarks.push_back(std::move(remark));
+    add_lines(remarks, energy_remarks());
     const auto any_offloads = [](const std::optional<Comparison>& c) { return c && std::any_of(c->runs.begin(), c->runs.end(), offloads); };
     if (any_offloads(named.baseline) || any_offloads(named.optimized)) {
         remarks.emplace_back("Offloaded weights are copied from pinned host memory in each pass, over a PCIe link of each GPU.");
@@ -158,11 +148,11 @@ Report comparison_report(const NamedComparison& named) {
         report.after.push_back("The search covers " + grid + ".");
     }
     add_prices(report, named.baseline ? *named.baseline : *named.optimized);
-    for (const auto& text : named.notes) report.after.push_back("note: " + text);
+    add_lines(report.after, named.notes, "note: ");
     report.document["notes"] = named.notes;
     const auto remarks = remarks_on(named);
     report.document["remarks"] = remarks;
-    report.after.insert(report.after.end(), remarks.begin(), remarks.end());
+    add_lines(report.after, remarks);
     return report;
 }
 

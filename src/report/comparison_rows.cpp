@@ -5,58 +5,46 @@
 #include <algorithm>
 
 #include "report/cost_figures.hpp"
-#include "report/describe.hpp"
-#include "report/field_parts.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
 namespace {
 
 using Compared = ComparedRun;
+using Keys = std::initializer_list<std::string_view>;
 
-auto of_contestant(auto part) {
-    return [part](const Compared& row) -> const auto& {
-        return row.run->*part;
-    };
+/// `fields` of the prediction, of its run, or of another part of the contestant; empty where there is none.
+Fields<Compared> of_prediction(const Fields<Prediction>& fields) {
+    return part_fields<Compared>(
+        "", [](const Compared& row) -> const auto& { return row.run->prediction; }, fields);
 }
-
-/// What `value` makes of the prediction; empty where there is none.
-auto if_predicted(auto value) {
-    return [value](const Compared& row) { return row.run->prediction ? Cell(value(*row.run->prediction)) : Cell(); };
+Fields<Compared> of_request(Keys keys) {
+    return of_prediction(part_fields<Prediction>(
+        "", [](const Prediction& p) { return &p.request; }, picked(run_fields(), keys)));
 }
-auto percent_of(double Utilization::*rate) {
-    return [rate](const Compared& row) { return row.run->prediction ? Cell(100 * row.run->utilization.*rate) : Cell(); };
+template <class Part>
+Fields<Compared> of_run(auto part, const Fields<Part>& fields, Keys keys) {
+    return part_fields<Compared>(
+        "", [part](const Compared& row) -> const auto& { return row.run->*part; }, picked(fields, keys));
 }
 
 Tone tone_of_decision(const Cell& cell) {
-    const auto* decides = std::get_if<bool>(&cell);
-    return decides != nullptr && !*decides ? Tone::warning : Tone::plain;
+    return cell == Cell(false) ? Tone::warning : Tone::plain;
 }
 Tone tone_of_reason(const Cell& cell) {
-    return std::holds_alternative<std::monostate>(cell) ? Tone::plain : Tone::bad;
+    return cell == Cell() ? Tone::plain : Tone::bad;
 }
 
 /// `key`, its bounds, and whether they leave 1 to one side.
 Fields<Compared> ratio_fields(const std::string& key, const std::string& title, auto ratio) {
-    const auto interval = [ratio](const Compared& row) {
-        const std::optional<SpeedUp> r = ratio(row);
-        return r ? r->interval : std::nullopt;
-    };
-    return Fields<Compared>{{{key, title, 3, Show::always},
-                             [ratio](const Compared& row) {
-                                 return cell_if(std::optional<SpeedUp>(ratio(row)), [](const SpeedUp& r) { return r.ratio; });
-                             }}} +
-           bound_fields<Compared>(
-               key, 2, Show::always, [](const Compared&) { return 1.0; }, interval) +
-           Fields<Compared>{{{key + "_decides", "decided", 4, Show::usual, false, tone_of_decision}, [ratio](const Compared& row) {
-                                 const std::optional<SpeedUp> r = ratio(row);
-                                 return r && r->interval ? Cell(r->decides()) : Cell();
-                             }}};
-}
-
-std::optional<SpeedUp> dollar_ratio_of(const Compared& row) {
-    return dollar_ratio(*row.comparison, *row.run);
+    const Fields<SpeedUp> fields =
+        Fields<SpeedUp>{{{key, title, 3, Show::always}, &SpeedUp::ratio}} +
+        bound_fields<SpeedUp>(
+            key, 2, Show::always, [](const SpeedUp&) { return 1.0; }, [](const SpeedUp& r) { return r.interval; }) +
+        Fields<SpeedUp>{{{key + "_decides", "decided", 4, Show::usual, false, tone_of_decision},
+                         [](const SpeedUp& r) { return r.interval ? Cell(r.decides()) : Cell(); }}};
+    return part_fields<Compared>("", ratio, fields);
 }
 
 }  // namespace
@@ -78,66 +66,50 @@ bool offloads(const ContestantRun& run) {
 Fields<ComparedRun> compared_settings(const Comparison& comparison) {
     const Show execution = comparison.why.empty() ? Show::usual : Show::setting;
     const Show offload = std::any_of(comparison.runs.begin(), comparison.runs.end(), offloads) ? Show::always : Show::data;
-    return {{{"gpu", "GPU", 4, Show::always}, [](const Compared& row) { return row.run->contestant.gpu->profile.id; }},
-            {{"precision", "precision", 4, Show::setting},
-             if_predicted([](const Prediction& p) { return std::string(name(p.request.precision)); })},
-            {{"weights", "weights", 4, Show::setting}, if_predicted([](const Prediction& p) { return weights_text(p.request); })},
-            {{"batch", "batch", 4, Show::setting}, if_predicted([](const Prediction& p) { return p.request.batch; })},
-            {{"execution", "execution", 4, execution},
-             if_predicted([](const Prediction& p) { return std::string(name(p.request.execution)); })},
-            {{"offload_percent", "offload %", 3, offload},
-             if_predicted([](const Prediction& p) { return 100 * p.request.techniques.offload; })}};
+    return Fields<Compared>{{{"gpu", "GPU", 4, Show::always}, [](const Compared& row) { return row.run->contestant.gpu->profile.id; }}} +
+           of_request({"precision", "weights", "batch"}) + shown(of_request({"execution"}), execution) +
+           of_prediction(
+               {{{"offload_percent", "offload %", 3, offload}, [](const Prediction& p) { return 100 * p.request.techniques.offload; }}});
 }
 
 Fields<ComparedRun> compared_speeds(std::int64_t items) {
-    const auto latency = if_predicted([](const Prediction& p) { return p.latency.in(ms); });
-    const auto interval = [](const Compared& row) {
-        const auto& p = row.run->prediction;
-        return p && p->intervals ? std::optional(p->intervals->latency) : std::nullopt;
-    };
-    return Fields<Compared>{{{"latency_ms", "latency ms"}, latency}} +
-           bound_fields<Compared>("latency_ms", 4, Show::wide, latency, interval) +
-           Fields<Compared>{
-               {{"time_per_item_ms", "ms/item", 4, Show::wide}, if_predicted([](const Prediction& p) { return time_per_item(p).in(ms); })},
-               {{"items_per_minute", "items/min", 4, Show::always},
-                if_predicted([](const Prediction& p) { return 60 * p.items_per_second; })},
-               {{"tokens_per_s", "tokens/s"},
-                if_predicted([](const Prediction& p) { return cell_if(p.tokens_per_second, std::identity{}); })},
-               {{"job_s", fmt::format("s for {} items", items), 4, Show::wide},
-                if_predicted([items](const Prediction& p) { return job_time(p, items).in(s); })}} +
+    const Fields<Prediction> times = time_fields<Prediction>(Show::wide);
+    return of_prediction(shown(picked(times, {"latency_ms"}), Show::usual) + picked(times, {"latency_ms_low", "latency_ms_high"}) +
+                         Fields<Prediction>{{{"time_per_item_ms", "ms/item", 4, Show::wide}, time_per_item, ms},
+                                            {{"items_per_minute", "items/min", 4, Show::always},
+                                             [](const Prediction& p) { return 60 * p.items_per_second; }}} +
+                         picked(times, {"tokens_per_s"}) +
+                         Fields<Prediction>{{{"job_s", fmt::format("s for {} items", items), 4, Show::wide},
+                                             [items](const Prediction& p) { return job_time(p, items); },
+                                             s}}) +
            ratio_fields("speedup", "speed-up", [](const Compared& row) { return row.run->speedup; }) +
            Fields<Compared>{{{"reason", "why not", 4, Show::always, true, tone_of_reason},
                              [](const Compared& row) { return text_cell(row.run->reason); }}};
 }
 
 Fields<ComparedRun> compared_resources() {
-    return Fields<Compared>{{{"memory_gb", "memory GB", 3}, if_predicted([](const Prediction& p) { return p.memory.total().in(gb); })},
-                            {{"memory_percent", "% of memory", 3}, if_predicted([](const Prediction& p) {
-                                 return cell_if(p.memory.usable, [&p](Bytes usable) { return 100 * p.memory.total().in(usable); });
-                             })},
-                            {{"compute_percent", "% of peak", 3}, percent_of(&Utilization::compute)},
-                            {{"bandwidth_percent", "% of bandwidth", 3}, percent_of(&Utilization::bandwidth)}} +
-           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"watts_per_gpu", "joules_per_item"})) +
-           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
-                                 picked(rental_fields(), {"usd_per_hour", "usd_per_1000_items"}));
+    const auto utilization = [](const Compared& row) { return row.run->prediction ? &row.run->utilization : nullptr; };
+    return of_prediction(
+               {{{"memory_gb", "memory GB", 3}, [](const Prediction& p) { return p.memory.total(); }, gb},
+                {{"memory_percent", "% of memory", 3},
+                 [](const Prediction& p) { return p.memory.usable ? Cell(100 * p.memory.total().in(*p.memory.usable)) : Cell(); }}}) +
+           part_fields<Compared>("", utilization, picked(utilization_fields(), {"compute_percent", "bandwidth_percent"})) +
+           of_run(&ContestantRun::energy, energy_fields(), {"watts_per_gpu", "joules_per_item"}) +
+           of_run(&ContestantRun::rental, rental_fields(), {"usd_per_hour", "usd_per_1000_items"});
 }
 
 Fields<ComparedRun> compared_details() {
-    return Fields<Compared>{{{"gpus", "GPUs"}, if_predicted([](const Prediction& p) { return p.request.parallel.gpus(); })},
-                            {{"ttft_ms", "TTFT ms"}, if_predicted([](const Prediction& p) { return cell_in(p.ttft, ms); })},
-                            {{"tpot_ms", "TPOT ms"}, if_predicted([](const Prediction& p) { return cell_in(p.tpot, ms); })}} +
-           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_output_token"})) +
-           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
-                                 picked(rental_fields(), {"usd_per_item", "usd_per_million_output_tokens"}));
+    return shown(of_request({"gpus"}), Show::usual) + of_prediction(picked(time_fields<Prediction>(), {"ttft_ms", "tpot_ms"})) +
+           of_run(&ContestantRun::energy, energy_fields(), {"joules_per_output_token"}) +
+           of_run(&ContestantRun::rental, rental_fields(), {"usd_per_item", "usd_per_million_output_tokens"});
 }
 
 Fields<ComparedRun> compared_costs() {
-    return part_fields<Compared>("", of_contestant(&ContestantRun::rental), picked(rental_fields(), {"usd_per_hour", "usd_per_item"})) +
-           part_fields<Compared>("", of_contestant(&ContestantRun::rental),
-                                 Fields<RentalCost>{{{"items_per_usd", "items/USD", 4, Show::always},
-                                                     [](const RentalCost& rent) { return 1 / rent.per_item.in(usd); }}}) +
-           ratio_fields("items_per_usd_ratio", "vs first", dollar_ratio_of) +
-           part_fields<Compared>("", of_contestant(&ContestantRun::energy), picked(energy_fields(), {"joules_per_item"}));
+    const Fields<RentalCost> rent = rental_fields() + Fields<RentalCost>{{{"items_per_usd", "items/USD", 4, Show::always},
+                                                                          [](const RentalCost& r) { return 1 / r.per_item.in(usd); }}};
+    return of_run(&ContestantRun::rental, rent, {"usd_per_hour", "usd_per_item", "items_per_usd"}) +
+           ratio_fields("items_per_usd_ratio", "vs first", [](const Compared& row) { return dollar_ratio(*row.comparison, *row.run); }) +
+           of_run(&ContestantRun::energy, energy_fields(), {"joules_per_item"});
 }
 
 Fields<ComparedRun> compared_basis() {

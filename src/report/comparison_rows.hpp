@@ -4,7 +4,7 @@
 #include <string>
 
 #include "document/field.hpp"
-#include "report/comparison_report.hpp"
+#include "roofcast/comparison.hpp"
 
 namespace roofcast {
 

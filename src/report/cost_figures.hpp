@@ -8,12 +8,15 @@ namespace roofcast {
 
 inline constexpr double thousand = 1e3, million = 1e6;
 
-Fields<RentalCost> rental_fields();
-Fields<RunEnergy> energy_fields();
-Fields<OwningCost> owning_fields();
-Fields<BuyOrRent> buy_or_rent_fields();
+const Fields<RentalCost>& rental_fields();
+const Fields<RunEnergy>& energy_fields();
+const Fields<OwningCost>& owning_fields();
+const Fields<BuyOrRent>& buy_or_rent_fields();
 /// For JSON and CSV.
-Fields<PriceChoice> price_fields();
-Fields<CostSettings> cost_settings_fields();
+const Fields<PriceChoice>& price_fields();
+const Fields<CostSettings>& cost_settings_fields();
+
+/// {"kind", "usd", "provider", …}; null when there is none.
+nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
 
 }  // namespace roofcast

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "document/table.hpp"
-#include "report/prediction_report.hpp"
 #include "roofcast/cost.hpp"
+#include "scenario/named_prediction.hpp"
 
 namespace roofcast {
 
@@ -19,8 +19,5 @@ struct NamedCost {
 
 /// One row for each run: rent, energy, ownership, with the prices and assumptions that they rest on. `today` is what prices' ages count to.
 Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& settings, Date today);
-
-/// {"kind", "usd", "provider", …}; null when there is none.
-nlohmann::ordered_json as_json(const std::optional<PriceChoice>& choice);
 
 }  // namespace roofcast

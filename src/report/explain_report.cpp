@@ -1,11 +1,10 @@
-#include "report/explain_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "kernels/read_parameters.hpp"
+#include "report/prediction_report.hpp"
 
 namespace roofcast {
 
@@ -13,6 +12,7 @@ namespace {
 
 constexpr std::size_t groups_shown = 10;
 
+/// The operators of one name.
 struct Group {
     std::string name;
     std::string op;
@@ -22,6 +22,7 @@ struct Group {
     Seconds costliest_time;
 };
 
+/// Those that take longest first.
 std::vector<Group> grouped(const Timeline& t) {
     std::map<std::string, Group> groups;
     for (const TimedOp& op : t.ops) {
@@ -42,8 +43,18 @@ std::vector<Group> grouped(const Timeline& t) {
     return sorted;
 }
 
-double percent(double part, double whole) {
-    return whole > 0 ? 100 * part / whole : 0;
+/// Terms of the kernel; rates are zero of one without a time.
+Fields<KernelCost> term_fields() {
+    const auto term = [](const char* key, const char* title, Seconds KernelCost::*part) {
+        return Field<KernelCost>({key, title, 4, Show::wide}, part, us);
+    };
+    return {term("compute_us", "compute us", &KernelCost::compute),
+            term("dram_us", "DRAM us", &KernelCost::dram),
+            term("l2_us", "L2 us", &KernelCost::l2),
+            term("latency_us", "latency us", &KernelCost::launch),
+            term("power_us", "power us", &KernelCost::power),
+            term("communication_us", "comm. us", &KernelCost::communication),
+            {{"bound", "bound", 4, Show::always}, &KernelCost::bound}};
 }
 
 }  // namespace
@@ -53,39 +64,32 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
     Seconds all;
     for (const Group& group : groups) all += group.time;
     groups.resize(std::min(groups_shown, groups.size()));
-    const auto term = [](Seconds KernelCost::*part) { return [part](const Group& g) { return (g.costliest.*part).in(us); }; };
-    const auto if_timed = [](auto value) {
-        return [value](const Group& g) { return g.costliest.total > Seconds{} ? value(g.costliest) : 0.0; };
-    };
-    const Fields<Group> fields{
-        {{"operator", "operator", 4, Show::always}, [](const Group& g) { return g.name; }},
-        {{"op", "op", 4, Show::wide}, [](const Group& g) { return g.op; }},
-        {{"kernel", "kernel", 4, Show::wide},
-         [](const Group& g) { return std::string(g.costliest.family.empty() ? g.costliest.algorithm : g.costliest.family); }},
-        {{"runs", "runs"}, [](const Group& g) { return g.runs; }},
-        {{"time_us", "all us", 4, Show::always}, [](const Group& g) { return g.time.in(us); }},
-        {{"share_percent", "% of phase", 3, Show::always}, [all](const Group& g) { return percent(g.time.in(us), all.in(us)); }},
-        {{"compute_us", "compute us", 4, Show::wide}, term(&KernelCost::compute)},
-        {{"dram_us", "DRAM us", 4, Show::wide}, term(&KernelCost::dram)},
-        {{"l2_us", "L2 us", 4, Show::wide}, term(&KernelCost::l2)},
-        {{"latency_us", "latency us", 4, Show::wide}, term(&KernelCost::launch)},
-        {{"power_us", "power us", 4, Show::wide}, term(&KernelCost::power)},
-        {{"communication_us", "comm. us", 4, Show::wide}, term(&KernelCost::communication)},
-        {{"bound", "bound", 4, Show::always}, [](const Group& g) { return std::string(name(g.costliest.bound)); }},
-        {{"bandwidth_percent", "% of bandwidth", 3},
-         if_timed([bandwidth = gpu.bandwidth](const KernelCost& k) { return percent((k.dram_bytes / k.total).in(bandwidth), 1); })},
-        {{"gflops_achieved", "GFLOPS"}, if_timed([](const KernelCost& k) { return (k.flops / k.total).in(gflops); })}};
-    return table_of<Group>(fmt::format("{}: costliest operators (terms of one run)", phase.name), groups, fields);
+    const auto rate = [](auto work) { return [work](const Group& g) { return g.costliest.total > Seconds{} ? work(g.costliest) : 0.0; }; };
+    const Fields<Group> fields =
+        Fields<Group>{{{"operator", "operator", 4, Show::always}, &Group::name},
+                      {{"op", "op", 4, Show::wide}, &Group::op},
+                      {{"kernel", "kernel", 4, Show::wide},
+                       [](const Group& g) { return g.costliest.family.empty() ? g.costliest.algorithm : g.costliest.family; }},
+                      {{"runs", "runs"}, &Group::runs},
+                      {{"time_us", "all us", 4, Show::always}, &Group::time, us},
+                      {{"share_percent", "% of phase", 3, Show::always},
+                       [all](const Group& g) { return all > Seconds{} ? 100 * g.time.in(us) / all.in(us) : 0; }}} +
+        part_fields<Group>(
+            "", [](const Group& g) { return &g.costliest; }, term_fields()) +
+        Fields<Group>{{{"bandwidth_percent", "% of bandwidth", 3},
+                       rate([&gpu](const KernelCost& k) { return 100 * (k.dram_bytes / k.total).in(gpu.bandwidth); })},
+                      {{"gflops_achieved", "GFLOPS"}, rate([](const KernelCost& k) { return (k.flops / k.total).in(gflops); })}};
+    return table_of(fmt::format("{}: costliest operators (terms of one run)", phase.name), groups, fields);
 }
 
 Table fused_operators(const Phase& phase) {
-    Table table{.title = fmt::format("{}: fused operators", phase.name),
-                .columns = {{"operator", "operator", 4, Show::always}, {"into", "into", 4, Show::always}, {"times", "times"}},
-                .rows = {}};
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const FusedOp& f : phase.timeline.fused) counts[{std::string(f.node), std::string(f.into)}] += f.count;
-    for (const auto& [pair, count] : counts) table.rows.push_back({pair.first, pair.second, count});
-    return table;
+    using Count = std::pair<const std::pair<std::string, std::string>, std::int64_t>;
+    static const Fields<Count> fields{{{"operator", "operator", 4, Show::always}, [](const Count& c) { return c.first.first; }},
+                                      {{"into", "into", 4, Show::always}, [](const Count& c) { return c.first.second; }},
+                                      {{"times", "times"}, &Count::second}};
+    return table_of(fmt::format("{}: fused operators", phase.name), counts, fields);
 }
 
 Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
@@ -101,14 +105,14 @@ Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
         return (spec.of_machine && spec.get(gpu.parameters.values) == 1) ||
                (spec.name == "collective.pcie_contention" && prediction.pcie != PcieTopology::host);
     });
-    return table_of<std::size_t>("Parameters that these kernels read", shown, parameter_fields(gpu.parameters));
+    return table_of("Parameters that these kernels read", shown, parameter_fields(gpu.parameters));
 }
 
 Fields<std::size_t> parameter_fields(const ParameterSet& set) {
-    return {{{"parameter", "parameter", 4, Show::always}, [](std::size_t i) { return std::string(parameter_specs()[i].name); }},
+    return {{{"parameter", "parameter", 4, Show::always}, [](std::size_t i) { return parameter_specs()[i].name; }},
             {{"value", "value", 4, Show::always}, [&set](std::size_t i) { return parameter_specs()[i].get(set.values); }},
-            {{"unit", "unit", 4, Show::always}, [](std::size_t i) { return std::string(parameter_specs()[i].unit); }},
-            {{"provenance", "provenance"}, [&set](std::size_t i) { return std::string(name(set.provenance.at(i))); }},
+            {{"unit", "unit", 4, Show::always}, [](std::size_t i) { return parameter_specs()[i].unit; }},
+            {{"provenance", "provenance"}, [&set](std::size_t i) { return set.provenance.at(i); }},
             {{"source", "source", 4, Show::wide, true}, [&set](std::size_t i) { return set.source.at(i); }}};
 }
 

@@ -1,7 +1,9 @@
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "document/field.hpp"
 #include "report/calibration_report.hpp"
 #include "roofcast/accuracy.hpp"
 #include "roofcast/gpu_profile.hpp"
@@ -58,35 +60,34 @@ Cell mape(const std::optional<AccuracySummary>& a) {
     return a && a->rows > 0 ? Cell(a->mape_percent) : Cell();
 }
 
-Report accuracy_report(Table table) {
+Report report_of(Table table) {
     Report report;
     report.document["accuracy"] = as_json(table);
-    report.tables.push_back(std::move(table));
+    report.tables = {std::move(table)};
     return report;
 }
 
 }  // namespace
 
 Report fit_summary_report(const std::vector<FitSummary>& fits) {
-    Table table{"Accuracy that the fit files state: MAPE in percent",
-                {{"gpu", "GPU", 4, Show::always},
-                 {"op", "operator class", 4, Show::always},
-                 {"precision", "precision", 4, Show::always},
-                 {"rows", "rows", 4, Show::always},
-                 {"in_fit_mape_percent", "in fit", 3},
-                 {"cross_validated_mape_percent", "cross-validated", 3, Show::always},
-                 {"never_measured_mape_percent", "GPU never measured", 3, Show::always},
-                 {"never_measured_fit", "fit of other GPUs", 4, Show::wide}},
-                {}};
-    for (const auto& [key, line] : lines_of(fits)) {
-        if (line.own == nullptr && line.left_out == nullptr) continue;
-        const std::int64_t rows = line.own != nullptr ? line.own->fit.rows : line.left_out->gpu_left_out->rows;
-        table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), rows,
-                              line.own != nullptr ? mape(line.own->fit) : Cell(),
-                              line.own != nullptr ? mape(line.own->cross_validated) : Cell(),
-                              line.left_out != nullptr ? mape(line.left_out->gpu_left_out) : Cell(), line.pooled});
-    }
-    return accuracy_report(std::move(table));
+    using Row = std::pair<const LineKey, Line>;
+    const auto of_own = [](auto summary) {
+        return [summary](const Row& row) { return row.second.own ? mape(row.second.own->*summary) : Cell(); };
+    };
+    const Fields<Row> fields{
+        {{"gpu", "GPU", 4, Show::always}, [](const Row& row) { return std::get<0>(row.first); }},
+        {{"op", "operator class", 4, Show::always}, [](const Row& row) { return std::get<1>(row.first); }},
+        {{"precision", "precision", 4, Show::always}, [](const Row& row) { return std::get<2>(row.first); }},
+        {{"rows", "rows", 4, Show::always},
+         [](const Row& row) { return row.second.own ? row.second.own->fit.rows : row.second.left_out->gpu_left_out->rows; }},
+        {{"in_fit_mape_percent", "in fit", 3}, of_own(&FitAccuracy::fit)},
+        {{"cross_validated_mape_percent", "cross-validated", 3, Show::always}, of_own(&FitAccuracy::cross_validated)},
+        {{"never_measured_mape_percent", "GPU never measured", 3, Show::always},
+         [](const Row& row) { return row.second.left_out ? mape(row.second.left_out->gpu_left_out) : Cell(); }},
+        {{"never_measured_fit", "fit of other GPUs", 4, Show::wide}, [](const Row& row) { return row.second.pooled; }}};
+    std::map<LineKey, Line> lines = lines_of(fits);
+    std::erase_if(lines, [](const Row& row) { return !row.second.own && !row.second.left_out; });
+    return report_of(table_of("Accuracy that the fit files state: MAPE in percent", lines, fields));
 }
 
 Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
@@ -97,19 +98,16 @@ Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
         if (line.own != nullptr) measured[kind->group].add(line.own->cross_validated);
         if (line.left_out != nullptr) unseen[kind->group].add(line.left_out->gpu_left_out);
     }
-    Table table{"Error on rows that the fit did not see: MAPE in percent",
-                {{"kind", "kind of work", 4, Show::always},
-                 {"measured_rows", "rows"},
-                 {"measured_mape_percent", "GPU measured", 3, Show::always},
-                 {"unseen_rows", "rows"},
-                 {"unseen_mape_percent", "GPU never measured", 3, Show::always}},
-                {}};
-    for (const std::string_view group : groups_of_work()) {
-        const WeightedMape &seen = measured[group], &never = unseen[group];
-        if (seen.rows == 0 && never.rows == 0) continue;
-        table.rows.push_back({std::string(group), seen.rows, seen.mean(), never.rows, never.mean()});
-    }
-    return accuracy_report(std::move(table));
+    using Group = std::string_view;
+    const Fields<Group> fields{
+        {{"kind", "kind of work", 4, Show::always}, std::identity{}},
+        {{"measured_rows", "rows"}, [&](Group group) { return measured[group].rows; }},
+        {{"measured_mape_percent", "GPU measured", 3, Show::always}, [&](Group group) { return measured[group].mean(); }},
+        {{"unseen_rows", "rows"}, [&](Group group) { return unseen[group].rows; }},
+        {{"unseen_mape_percent", "GPU never measured", 3, Show::always}, [&](Group group) { return unseen[group].mean(); }}};
+    std::vector<Group> groups = groups_of_work();
+    std::erase_if(groups, [&](Group group) { return measured[group].rows == 0 && unseen[group].rows == 0; });
+    return report_of(table_of("Error on rows that the fit did not see: MAPE in percent", groups, fields));
 }
 
 }  // namespace roofcast

@@ -6,15 +6,11 @@
 
 #include "document/field.hpp"
 #include "profile/profile_keys.hpp"
-#include "report/explain_report.hpp"
+#include "report/prediction_report.hpp"
 
 namespace roofcast {
 
 namespace {
-
-Cell tera(const std::optional<FlopsPerSecond>& rate) {
-    return rate ? Cell(rate->in(tflops)) : Cell();
-}
 
 Tone tone_of_status(const Cell& cell) {
     return cell == Cell("unexplained") ? Tone::bad : Tone::plain;
@@ -100,64 +96,56 @@ Table facts(const GpuProfile& gpu) {
 
 /// One line for each format: what its matrix products and its element-wise arithmetic run at.
 Table precisions(const GpuProfile& gpu) {
-    Table table{"Precisions (dense peaks at boost clock)",
-                {{"precision", "precision", 4, Show::always},
-                 {"matmul_tflops", "GEMM TFLOPS", 4, Show::always},
-                 {"math_unit", "unit"},
-                 {"fp16_accumulate_tflops", "fp16-accumulate TFLOPS"},
-                 {"vector_tflops", "CUDA core TFLOPS"},
-                 {"assumed", "assumed"}},
-                {}};
-    for (const Precision p : all_precisions) {
-        if (!gpu.supports(p)) continue;
-        const auto& accumulate = p == Precision::fp16  ? gpu.fp16_accumulate_peak
-                                 : p == Precision::fp8 ? gpu.fp8_accumulate_peak
-                                                       : std::optional<FlopsPerSecond>();
+    const auto accumulate = [&gpu](Precision p) {
+        return p == Precision::fp16  ? gpu.fp16_accumulate_peak
+               : p == Precision::fp8 ? gpu.fp8_accumulate_peak
+                                     : std::optional<FlopsPerSecond>();
+    };
+    const auto assumed = [&gpu](Precision p) {
         const std::string key = "compute." + (gpu.tensor_peak[index(p)] ? tensor_key(p) : vector_key(p));
-        const bool assumed = std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key == key; });
-        table.rows.push_back({std::string(name(p)), tera(gpu.matmul_peak(p)), std::string(name(gpu.math_unit(p))), tera(accumulate),
-                              tera(gpu.vector_peak[index(p)]), assumed ? Cell("assumed") : Cell()});
-    }
-    return table;
+        return std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key == key; });
+    };
+    const Fields<Precision> fields{
+        {{"precision", "precision", 4, Show::always}, std::identity{}},
+        {{"matmul_tflops", "GEMM TFLOPS", 4, Show::always}, [&gpu](Precision p) { return gpu.matmul_peak(p); }, tflops},
+        {{"math_unit", "unit"}, [&gpu](Precision p) { return gpu.math_unit(p); }},
+        {{"fp16_accumulate_tflops", "fp16-accumulate TFLOPS"}, accumulate, tflops},
+        {{"vector_tflops", "CUDA core TFLOPS"}, [&gpu](Precision p) { return gpu.vector_peak[index(p)]; }, tflops},
+        {{"assumed", "assumed"}, [assumed](Precision p) { return assumed(p) ? Cell("assumed") : Cell(); }}};
+    std::vector<Precision> rows;
+    std::copy_if(all_precisions.begin(), all_precisions.end(), std::back_inserter(rows), [&gpu](Precision p) { return gpu.supports(p); });
+    return table_of("Precisions (dense peaks at boost clock)", rows, fields);
 }
 
 Table prices(const GpuProfile& gpu) {
     static const Fields<Price> fields{
-        {{"kind", "kind", 4, Show::always}, [](const Price& p) { return p.kind; }},
-        {{"usd", "USD", 4, Show::always}, [](const Price& p) { return p.usd.in(usd); }},
+        {{"kind", "kind", 4, Show::always}, &Price::kind},
+        {{"usd", "USD", 4, Show::always}, &Price::usd, usd},
         {{"date", "date", 4, Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
         {{"provider", "provider", 4, Show::always}, [](const Price& p) { return text_cell(p.provider); }},
-        {{"provider_kind", "kind of provider", 4, Show::wide},
-         [](const Price& p) { return cell_if(p.provider_kind, [](ProviderKind kind) { return std::string(name(kind)); }); }},
+        {{"provider_kind", "kind of provider", 4, Show::wide}, &Price::provider_kind},
         {{"instance", "instance"}, [](const Price& p) { return text_cell(p.instance); }},
-        {{"gpus_in_instance", "GPUs"}, [](const Price& p) { return cell_if(p.gpus_in_instance, std::identity{}); }},
-        {{"source", "source", 4, Show::wide, true}, [](const Price& p) { return p.source; }}};
-    return table_of<Price>("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
+        {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
+        {{"source", "source", 4, Show::wide, true}, &Price::source}};
+    return table_of("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
 }
 
 Table parameters(const ParameterSet& set) {
     const Fields<std::size_t> fields =
-        parameter_fields(set) + Fields<std::size_t>{{{"meaning", "meaning", 4, Show::usual, true},
-                                                     [](std::size_t i) { return std::string(parameter_specs()[i].meaning); }}};
+        parameter_fields(set) +
+        Fields<std::size_t>{{{"meaning", "meaning", 4, Show::usual, true}, [](std::size_t i) { return parameter_specs()[i].meaning; }}};
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
         const ParameterSpec& spec = parameter_specs()[i];
         // No fit of the user's says that this machine differs.
         if (!spec.of_machine || spec.get(set.values) != 1) shown.push_back(i);
     }
-    return table_of<std::size_t>("Parameters of the cost model", shown, fields);
+    return table_of("Parameters of the cost model", shown, fields);
 }
 
 nlohmann::ordered_json identity(const GpuProfile& gpu) {
     nlohmann::ordered_json document;
-    for (const auto& row : facts(gpu).rows) {
-        const std::string key = std::get<std::string>(row[0]);
-        std::visit(
-            [&](const auto& value) {
-                if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) document[key] = value;
-            },
-            row[1]);
-    }
+    for (const auto& row : facts(gpu).rows) document[std::get<std::string>(row[0])] = as_json(row[1]);
     document["aliases"] = gpu.aliases;
     document["source"] = gpu.source;
     if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
@@ -174,23 +162,24 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
 
 Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
     using Gpu = GpuProfile;
-    Fields<Gpu> fields{{{"id", "id", 4, Show::always}, [](const Gpu& gpu) { return gpu.id; }},
-                       {{"name", "name", 4, Show::wide}, [](const Gpu& gpu) { return gpu.name; }},
-                       {{"architecture", "architecture", 4, Show::wide}, [](const Gpu& gpu) { return gpu.architecture; }},
-                       {{"sm_count", "SMs", 4, Show::wide}, [](const Gpu& gpu) { return gpu.sm_count; }},
-                       {{"memory_gb", "memory GB", 4, Show::always}, [](const Gpu& gpu) { return cell_in(gpu.capacity, gib); }},
-                       {{"bandwidth_gb_s", "GB/s", 4, Show::always}, [](const Gpu& gpu) { return gpu.bandwidth.in(gb_per_s); }}};
+    Fields<Gpu> fields{{{"id", "id", 4, Show::always}, &Gpu::id},
+                       {{"name", "name", 4, Show::wide}, &Gpu::name},
+                       {{"architecture", "architecture", 4, Show::wide}, &Gpu::architecture},
+                       {{"sm_count", "SMs", 4, Show::wide}, &Gpu::sm_count},
+                       {{"memory_gb", "memory GB", 4, Show::always}, &Gpu::capacity, gib},
+                       {{"bandwidth_gb_s", "GB/s", 4, Show::always}, &Gpu::bandwidth, gb_per_s}};
     for (const Precision p :
          {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
         const bool main = p == Precision::bf16 || p == Precision::fp8 || p == Precision::fp4;
         const std::string precision(name(p));
         fields.push_back({{precision + (p == Precision::int8 ? "_tops" : "_tflops"), precision, 4, main ? Show::usual : Show::wide},
-                          [p](const Gpu& gpu) { return tera(gpu.matmul_peak(p)); }});
+                          [p](const Gpu& gpu) { return gpu.matmul_peak(p); },
+                          tflops});
     }
-    fields.push_back({{"tdp_watts", "TDP W", 4, Show::wide}, [](const Gpu& gpu) { return gpu.tdp.in(watt); }});
+    fields.push_back({{"tdp_watts", "TDP W", 4, Show::wide}, &Gpu::tdp, watt});
     fields.push_back({{"assumed", "assumed", 4, Show::wide, true}, [](const Gpu& gpu) { return text_cell(assumed_keys(gpu)); }});
     Report report;
-    report.tables = {table_of<Gpu>({}, gpus, fields)};
+    report.tables = {table_of({}, gpus, fields)};
     report.document = {{"gpus", as_json(report.tables.front())}};
     report.after = {"Peaks are dense GEMMs with fp32 accumulation, in TFLOPS (int8: TOPS). Empty: not supported."};
     return report;
@@ -204,8 +193,8 @@ Report gpu_report(const Gpu& gpu) {
     report.tables.push_back(parameters(gpu.parameters));
     auto assumed = nlohmann::ordered_json::array();
     for (const auto& a : profile.assumed) {
-        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", nullptr}});
-        if (a.relative_error) assumed.back()["relative_error"] = *a.relative_error;
+        assumed.push_back(
+            {{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", as_json(cell_of(a.relative_error))}});
         const std::string within = a.relative_error ? fmt::format("; nine of ten GPUs lie within {:.0f} %", 100 * *a.relative_error) : "";
         report.after.push_back(fmt::format("assumed: {} = {} ({}{})", a.key, a.value, a.reason, within));
     }
@@ -231,34 +220,34 @@ Report gpu_report(const Gpu& gpu) {
 }
 
 Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files) {
-    Table table{"",
-                {{"gpu", "GPU", 4, Show::always},
-                 {"key", "key", 4, Show::always},
-                 {"found", "found", 4, Show::always},
-                 {"expected", "expected", 4, Show::always},
-                 {"rule", "rule", 4, Show::usual, true},
-                 {"status", "status", 4, Show::always, false, tone_of_status},
-                 {"reason", "reason", 4, Show::usual, true}},
-                {}};
+    using Row = std::pair<const GpuProfile*, const ProfileFinding*>;
+    static const Fields<Row> fields{
+        {{"gpu", "GPU", 4, Show::always}, [](const Row& row) { return row.first->id; }},
+        {{"key", "key", 4, Show::always}, [](const Row& row) { return row.second->key; }},
+        {{"found", "found", 4, Show::always}, [](const Row& row) { return row.second->found; }},
+        {{"expected", "expected", 4, Show::always}, [](const Row& row) { return row.second->expected; }},
+        {{"rule", "rule", 4, Show::usual, true}, [](const Row& row) { return row.second->rule; }},
+        {{"status", "status", 4, Show::always, false, tone_of_status},
+         [](const Row& row) { return row.second->explained ? "explained" : "unexplained"; }},
+        {{"reason", "reason", 4, Show::usual, true}, [](const Row& row) { return text_cell(row.second->reason); }}};
+    std::vector<Row> rows;
     for (const auto& [gpu, findings] : checked) {
-        for (const auto& f : findings)
-            table.rows.push_back(
-                {gpu.id, f.key, f.found, f.expected, f.rule, f.explained ? "explained" : "unexplained", text_cell(f.reason)});
+        for (const ProfileFinding& finding : findings) rows.emplace_back(&gpu, &finding);
     }
     const std::size_t open = unexplained(checked);
     Report report;
     auto others = nlohmann::ordered_json::array();
     for (const auto& [file, kind, entries] : files) {
         others.push_back({{"file", file}, {"kind", kind}, {"entries", entries}});
-        const bool rows = kind == "prices" || kind == "providers";
+        const bool is_table = kind == "prices" || kind == "providers";
         report.after.push_back(fmt::format("{}: {} of {} {}", file, kind, entries,
                                            kind == "software" ? "execution modes and engines"
-                                           : rows             ? "rows"
+                                           : is_table         ? "rows"
                                                               : "parameters within their bounds"));
     }
-    report.document = {{"profiles", checked.size()}, {"findings", as_json(table)}, {"unexplained", open}, {"files", others}};
-    const std::size_t findings = table.rows.size();
-    report.tables.push_back(std::move(table));
+    report.document = {
+        {"profiles", checked.size()}, {"findings", as_json(table_of({}, rows, fields))}, {"unexplained", open}, {"files", others}};
+    report.tables = {table_of({}, rows, fields)};
     for (const CheckedProfile& profile : checked) {
         for (const Assumption& a : profile.gpu.assumed) {
             if (a.key == "architecture")
@@ -268,7 +257,7 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
     }
     const auto counted = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
     report.after.push_back(
-        fmt::format("{} checked: {}, {} of them unexplained", counted(checked.size(), "profile"), counted(findings, "finding"), open));
+        fmt::format("{} checked: {}, {} of them unexplained", counted(checked.size(), "profile"), counted(rows.size(), "finding"), open));
     return report;
 }
 

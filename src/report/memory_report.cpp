@@ -26,22 +26,21 @@ std::string_view meaning(FractionOf fraction) {
     return "";
 }
 
-Table parts(const NamedMemory& named) {
+Table part_table(const NamedMemory& named) {
     const EngineMemoryReport& m = named.memory;
-    Table table{.title = fmt::format("{} on {}{}, {}: memory of one GPU", named.model_name,
-                                     named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "", named.gpu_name, named.software),
-                .columns = {{"part", "part"}, {"gib", "GiB"}, {"percent", "% of GPU"}}};
-    const auto add = [&](std::string part, Bytes size) {
-        const auto hundredths = [](double value) { return std::round(100 * value) / 100; };  // as logs print them
-        table.rows.push_back({std::move(part), hundredths(size.in(gib)), std::round(1000 * (size / m.gpu_memory)) / 10});
-    };
-    add(m.padding > Bytes{} ? fmt::format("weights, {:.2f} of padding", m.padding.in(gib)) : "weights", m.weights);
-    add("activation peak", m.activations);
-    add("framework", m.framework);
-    add("KV cache", m.cache);
-    if (m.graphs > Bytes{}) add("CUDA graphs", m.graphs);
-    add("left over", m.gpu_memory - m.weights - m.activations - m.framework - m.cache - m.graphs);
-    return table;
+    using Part = std::pair<std::string, Bytes>;
+    std::vector<Part> parts{{m.padding > Bytes{} ? fmt::format("weights, {:.2f} of padding", m.padding.in(gib)) : "weights", m.weights},
+                            {"activation peak", m.activations},
+                            {"framework", m.framework},
+                            {"KV cache", m.cache}};
+    if (m.graphs > Bytes{}) parts.emplace_back("CUDA graphs", m.graphs);
+    parts.emplace_back("left over", m.gpu_memory - m.weights - m.activations - m.framework - m.cache - m.graphs);
+    const Fields<Part> fields{{{"part", "part"}, &Part::first},
+                              {{"gib", "GiB"}, [](const Part& p) { return std::round(100 * p.second.in(gib)) / 100; }},  // as logs print it
+                              {{"percent", "% of GPU"}, [&m](const Part& p) { return std::round(1000 * (p.second / m.gpu_memory)) / 10; }}};
+    const std::string gpus = named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "";
+    return table_of(fmt::format("{} on {}{}, {}: memory of one GPU", named.model_name, gpus, named.gpu_name, named.software), parts,
+                    fields);
 }
 
 std::string origin(bool given) {
@@ -57,7 +56,7 @@ std::vector<std::string> lines(const NamedMemory& named) {
         return lines;
     }
     if (m.fraction_of == FractionOf::total) {
-        for (std::string& line : log_lines(m)) lines.push_back(std::move(line));
+        add_lines(lines, log_lines(m));
     } else {
         lines.push_back(fmt::format("KV cache: {} tokens", with_commas(m.cache_tokens)));
     }
@@ -78,40 +77,35 @@ std::vector<std::string> settings(const NamedMemory& named) {
     return lines;
 }
 
-Field<NamedMemory> in_gib(const char* key, const char* title, Bytes EngineMemoryReport::*size) {
-    return {{key, title}, [size](const NamedMemory& n) { return (n.memory.*size).in(gib); }};
-}
-Field<NamedMemory> count(const char* key, const char* title, std::int64_t EngineMemoryReport::*value) {
-    return {{key, title}, [value](const NamedMemory& n) { return n.memory.*value; }};
-}
-
-const Fields<NamedMemory>& memory_fields() {
+const Fields<NamedMemory>& engine_memory_fields() {
     using Memory = EngineMemoryReport;
-    static const Fields<NamedMemory> fields{
-        {{"model", "model"}, [](const NamedMemory& n) { return n.model_id; }},
-        {{"gpu", "GPU"}, [](const NamedMemory& n) { return n.gpu_id; }},
-        {{"software", "software"}, [](const NamedMemory& n) { return n.software; }},
-        {{"engine", "engine"}, [](const NamedMemory& n) { return n.memory.engine; }},
-        {{"gpus", "GPUs"}, [](const NamedMemory& n) { return n.gpus; }},
-        {{"weights", "weights"}, [](const NamedMemory& n) { return n.weights; }},
-        {{"kv_precision", "KV cache"}, [](const NamedMemory& n) { return n.cache; }},
-        {{"memory_fraction", "fraction"},
-         [](const NamedMemory& n) { return n.memory.fraction_of == FractionOf::none ? Cell() : Cell(n.memory.fraction); }},
-        count("max_tokens", "max tokens", &Memory::max_tokens),
-        count("max_seqs", "max sequences", &Memory::max_sequences),
-        count("context_tokens", "context", &Memory::context),
-        in_gib("gpu_memory_gib", "GPU GiB", &Memory::gpu_memory),
-        in_gib("weights_gib", "weights GiB", &Memory::weights),
-        in_gib("padding_gib", "padding GiB", &Memory::padding),
-        in_gib("activations_gib", "activations GiB", &Memory::activations),
-        in_gib("framework_gib", "framework GiB", &Memory::framework),
-        in_gib("graphs_gib", "CUDA graphs GiB", &Memory::graphs),
-        in_gib("kv_cache_gib", "KV cache GiB", &Memory::cache),
-        count("kv_cache_tokens", "KV cache tokens", &Memory::cache_tokens),
-        {{"concurrency", "concurrency"}, [](const NamedMemory& n) { return n.memory.concurrency; }},
-        count("sequences", "sequences", &Memory::sequences),
-        count("largest_context", "largest context", &Memory::largest_context),
-        {{"fits", "fits"}, [](const NamedMemory& n) { return n.memory.fits(); }}};
+    static const Fields<Memory> figures{
+        {{"memory_fraction", "fraction"}, [](const Memory& m) { return m.fraction_of == FractionOf::none ? Cell() : Cell(m.fraction); }},
+        {{"max_tokens", "max tokens"}, &Memory::max_tokens},
+        {{"max_seqs", "max sequences"}, &Memory::max_sequences},
+        {{"context_tokens", "context"}, &Memory::context},
+        {{"gpu_memory_gib", "GPU GiB"}, &Memory::gpu_memory, gib},
+        {{"weights_gib", "weights GiB"}, &Memory::weights, gib},
+        {{"padding_gib", "padding GiB"}, &Memory::padding, gib},
+        {{"activations_gib", "activations GiB"}, &Memory::activations, gib},
+        {{"framework_gib", "framework GiB"}, &Memory::framework, gib},
+        {{"graphs_gib", "CUDA graphs GiB"}, &Memory::graphs, gib},
+        {{"kv_cache_gib", "KV cache GiB"}, &Memory::cache, gib},
+        {{"kv_cache_tokens", "KV cache tokens"}, &Memory::cache_tokens},
+        {{"concurrency", "concurrency"}, &Memory::concurrency},
+        {{"sequences", "sequences"}, &Memory::sequences},
+        {{"largest_context", "largest context"}, &Memory::largest_context},
+        {{"fits", "fits"}, &Memory::fits}};
+    static const Fields<NamedMemory> fields =
+        Fields<NamedMemory>{{{"model", "model"}, &NamedMemory::model_id},
+                            {{"gpu", "GPU"}, &NamedMemory::gpu_id},
+                            {{"software", "software"}, &NamedMemory::software},
+                            {{"engine", "engine"}, [](const NamedMemory& n) { return n.memory.engine; }},
+                            {{"gpus", "GPUs"}, &NamedMemory::gpus},
+                            {{"weights", "weights"}, &NamedMemory::weights},
+                            {{"kv_precision", "KV cache"}, &NamedMemory::cache}} +
+        part_fields<NamedMemory>(
+            "", [](const NamedMemory& n) { return &n.memory; }, figures);
     return fields;
 }
 
@@ -126,15 +120,15 @@ Report memory_report(const std::vector<NamedMemory>& all) {
     Report report;
     report.document["engines"] = nlohmann::ordered_json::array();
     for (const NamedMemory& named : all) {
-        report.document["engines"].push_back(json_of(named, memory_fields()));
+        report.document["engines"].push_back(json_of(named, engine_memory_fields()));
         report.document["engines"].back()["remedies"] = named.remedies;
-        report.tables.push_back(parts(named));
+        report.tables.push_back(part_table(named));
         const std::string prefix = all.size() > 1 ? fmt::format("{} on {}: ", named.model_id, named.gpu_id) : std::string();
-        for (const std::string& line : lines(named)) report.after.push_back(prefix + line);
-        for (const std::string& remedy : named.remedies) report.after.push_back(fmt::format("{}would fit: {}", prefix, remedy));
-        for (const std::string& line : settings(named)) report.after.push_back(prefix + line);
+        add_lines(report.after, lines(named), prefix);
+        add_lines(report.after, named.remedies, prefix + "would fit: ");
+        add_lines(report.after, settings(named), prefix);
     }
-    report.csv = table_of<NamedMemory>({}, all, memory_fields());
+    report.csv = table_of({}, all, engine_memory_fields());
     return report;
 }
 

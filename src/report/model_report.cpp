@@ -31,33 +31,35 @@ Tone tone_of_agreement(const Cell& cell) {
 }
 
 Table operators(const OpGraph& graph) {
-    Table table;
-    table.title = "Operators at the default shape";
-    table.columns = {{"segment", "segment", 4, Show::wide},     {"repeat", "×"},
-                     {"operator", "operator", 4, Show::always}, {"op", "kind", 4, Show::wide},
-                     {"shape", "shape", 4, Show::usual, true},  {"gflops", "GFLOPs", 4, Show::always},
-                     {"parameters", "parameters", 12}};
+    struct Row {
+        const Segment& segment;
+        const OpNode& node;
+        [[nodiscard]] double repeat() const { return static_cast<double>(node.repeat); }
+    };
+    const Fields<Row> fields{
+        {{"segment", "segment", 4, Show::wide}, [](const Row& row) { return row.segment.name; }},
+        {{"repeat", "×"}, [](const Row& row) { return row.segment.repeat * row.node.repeat; }},
+        {{"operator", "operator", 4, Show::always}, [](const Row& row) { return row.node.name; }},
+        {{"op", "kind", 4, Show::wide}, [](const Row& row) { return op_class(row.node.op); }},
+        {{"shape", "shape", 4, Show::usual, true}, [](const Row& row) { return sizes_text(row.node.op); }},
+        {{"gflops", "GFLOPs", 4, Show::always}, [](const Row& row) { return op_flops(row.node.op).in(gflop)*row.repeat(); }},
+        {{"parameters", "parameters", 12}, [](const Row& row) { return row.node.weights * row.repeat(); }}};
+    std::vector<Row> rows;
     for (const Segment& segment : graph.segments) {
-        for (const OpNode& node : segment.nodes) {
-            const double flops = op_flops(node.op).in(gflop) * static_cast<double>(node.repeat);
-            table.rows.push_back({segment.name, segment.repeat * node.repeat, node.name, std::string(op_class(node.op)),
-                                  sizes_text(node.op), flops, node.weights * static_cast<double>(node.repeat)});
-        }
+        for (const OpNode& node : segment.nodes) rows.push_back({segment, node});
     }
-    return table;
+    return table_of("Operators at the default shape", rows, fields);
 }
 
 Table weights_by_precision(const Workload& workload, const Run& sizes) {
-    Table table;
-    table.title = "Weights by precision";
-    table.columns = {{"precision", "precision"}, {"weights_gb", "GB"}};
-    for (const char* format : {"fp32", "fp16", "bf16", "int8", "int4"}) {
+    const auto weights = [&](const std::string& format) {
         Run run = default_run(workload, sizes);
         run.weights = parse_weight_format(format).value();
         if (run.weights->precision == Precision::fp32) run.precision = Precision::fp32;
-        table.rows.push_back({std::string(format), weight_size(forward_graph(workload, run, Lowering{})).in(gb)});
-    }
-    return table;
+        return weight_size(forward_graph(workload, run, Lowering{}));
+    };
+    const Fields<std::string> fields{{{"precision", "precision"}, std::identity{}}, {{"weights_gb", "GB"}, weights, gb}};
+    return table_of("Weights by precision", std::vector<std::string>{"fp32", "fp16", "bf16", "int8", "int4"}, fields);
 }
 
 /// What publishers of language models state beside the parameters.
@@ -73,7 +75,7 @@ void add_decoder_figures(const Workload& workload, const DecoderLlm& decoder, do
     json["active_parameters_with_embedding"] = with_embedding;
     json["prediction_parameters"] = parameters.prediction;
     json["checkpoint_parameters"] = all_parameters + parameters.prediction;
-    json["kv_precision"] = std::string(name(run.cache_precision()));
+    json["kv_precision"] = name(run.cache_precision());
     json["kv_bytes_per_token"] = token;
     json["kv_bytes_per_sequence"] = fixed;
     const auto add = [&report](const char* name, std::string value) { report.facts.emplace_back(name, std::move(value)); };
@@ -103,16 +105,19 @@ Report model_list_report(const std::vector<Workload>& workloads) {
         {{"parameters_millions", "parameters M", 4, Show::always}, [](const Listed& l) { return l.agreement.parameters / mega; }},
         {{"gmacs", "GMACs", 4, Show::always}, [](const Listed& l) { return l.agreement.gmacs; }},
         {{"published_parameters_millions", "published M", 4, Show::wide},
-         [](const Listed& l) { return cell_if(l.workload.published.parameters, [](double p) { return p / mega; }); }},
-        {{"published_gmacs", "published GMACs", 4, Show::wide}, [gmacs](const Listed& l) { return cell_if(gmacs(l), std::identity{}); }},
+         [](const Listed& l) {
+             const auto& published = l.workload.published.parameters;
+             return published ? Cell(*published / mega) : Cell();
+         }},
+        {{"published_gmacs", "published GMACs", 4, Show::wide}, gmacs},
         {{"deviation_percent", "deviation %", 2, Show::wide},
-         [](const Listed& l) { return cell_if(l.agreement.worst, [](double worst) { return worst * percent; }); }},
+         [](const Listed& l) { return l.agreement.worst ? Cell(*l.agreement.worst * percent) : Cell(); }},
         {{"agreement", "published figures", 4, Show::usual, false, tone_of_agreement},
          [](const Listed& l) { return verdict(l.agreement); }}};
     std::vector<Listed> listed;
     for (const Workload& workload : workloads) listed.push_back({workload, agreement_with_published(workload)});
     Report report;
-    report.tables = {table_of<Listed>({}, listed, fields)};
+    report.tables = {table_of({}, listed, fields)};
     report.document["models"] = as_json(report.tables.front());
     return report;
 }
@@ -121,18 +126,17 @@ Report model_report(const Workload& workload, const Run& sizes) {
     const OpGraph graph = forward_graph(workload, default_run(workload, sizes), Lowering{});
     const Agreement agreement = agreement_with_published(workload, sizes);
     Report report;
-    auto& json = report.document;
-    json["id"] = workload.id;
-    json["name"] = workload.name;
-    json["family"] = workload.family;
-    json["aliases"] = workload.aliases;
-    json["source"] = workload.source;
-    json["file"] = workload.file;
-    json["parameters"] = agreement.parameters;
-    json["notes"] = workload.notes;
-    json["gmacs"] = total_macs(graph) / 1e9;
-    json["gflops"] = total_flops(graph).in(gflop);
-    json["published_agreement"] = verdict(agreement);
+    report.document = {{"id", workload.id},
+                       {"name", workload.name},
+                       {"family", workload.family},
+                       {"aliases", workload.aliases},
+                       {"source", workload.source},
+                       {"file", workload.file},
+                       {"parameters", agreement.parameters},
+                       {"notes", workload.notes},
+                       {"gmacs", total_macs(graph) / 1e9},
+                       {"gflops", total_flops(graph).in(gflop)},
+                       {"published_agreement", verdict(agreement)}};
     report.before = {fmt::format("{} ({}, {})", workload.name, workload.id, workload.family)};
     report.facts = {{"source", workload.source},
                     {"parameters", fmt::format("{:.0f}", agreement.parameters)},
@@ -142,10 +146,10 @@ Report model_report(const Workload& workload, const Run& sizes) {
                                                                 significant(100 * *agreement.worst, 2), workload.published.source)
                                                   : std::string("no figures")}};
     if (const DecoderLlm* decoder = language_model(workload)) add_decoder_figures(workload, *decoder, agreement.parameters, report);
-    for (const std::string& note : workload.notes) report.after.push_back("note: " + note);
+    add_lines(report.after, workload.notes, "note: ");
     report.tables = {operators(graph), weights_by_precision(workload, sizes)};
-    json["operators"] = as_json(report.tables[0]);
-    json["weights"] = as_json(report.tables[1]);
+    report.document["operators"] = as_json(report.tables[0]);
+    report.document["weights"] = as_json(report.tables[1]);
     return report;
 }
 

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "io/number_text.hpp"
-#include "report/field_parts.hpp"
-#include "report/prediction_tables.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -17,33 +14,31 @@ struct StageRow {
     StageResult result;
 };
 
-/// A stage's figure where the pipeline runs.
-auto of_stage(auto figure) {
-    return [figure](const StageRow& row) { return row.pipeline->runs() ? Cell(figure(row.result)) : Cell(); };
-}
-
 Fields<StageRow> stage_fields() {
-    const auto plain = [](auto value) { return [value](const StageRow& row) { return Cell(value(row.result)); }; };
-    const auto latency = of_stage([](const StageResult& r) { return r.latency.in(ms); });
-    return Fields<StageRow>{
-               {{"stage", "stage", 4, Show::always}, plain([](const StageResult& r) { return r.stage.name; })},
-               {{"step", "step", 4, Show::wide}, plain([](const StageResult& r) { return static_cast<std::int64_t>(r.step + 1); })},
-               {{"model", "model"}, plain([](const StageResult& r) { return text_cell(r.stage.model); })},
-               {{"device", "device", 4, Show::always}, plain([](const StageResult& r) { return r.device; })},
-               {{"precision", "precision", 4, Show::wide}, plain([](const StageResult& r) { return text_cell(r.precision); })},
-               {{"batch", "batch", 4, Show::wide},
-                plain([](const StageResult& r) { return r.stage.known_latency ? Cell() : Cell(r.stage.request.batch); })},
-               {{"calls", "calls", 4, Show::wide}, plain([](const StageResult& r) { return r.stage.calls; })},
-               {{"call_ms", "ms/call", 4, Show::wide}, of_stage([](const StageResult& r) { return r.call.in(ms); })},
-               {{"latency_ms", "latency ms", 4, Show::always}, latency}} +
-           bound_fields<StageRow>("latency_ms", 4, Show::wide, latency, [](const StageRow& row) { return row.result.interval; }) +
+    using Stage = StageResult;
+    const Fields<Stage> settings{
+        {{"stage", "stage", 4, Show::always}, [](const Stage& r) { return r.stage.name; }},
+        {{"step", "step", 4, Show::wide}, [](const Stage& r) { return r.step + 1; }},
+        {{"model", "model"}, [](const Stage& r) { return text_cell(r.stage.model); }},
+        {{"device", "device", 4, Show::always}, &Stage::device},
+        {{"precision", "precision", 4, Show::wide}, [](const Stage& r) { return text_cell(r.precision); }},
+        {{"batch", "batch", 4, Show::wide}, [](const Stage& r) { return r.stage.known_latency ? Cell() : Cell(r.stage.request.batch); }},
+        {{"calls", "calls", 4, Show::wide}, [](const Stage& r) { return r.stage.calls; }}};
+    const Fields<Stage> times = with_bounds(Fields<Stage>{{{"call_ms", "ms/call", 4, Show::wide}, &Stage::call, ms},
+                                                          {{"latency_ms", "latency ms", 4, Show::always}, &Stage::latency, ms}},
+                                            "latency_ms", Show::wide, [](const Stage& r) { return r.interval; });
+    const Fields<Stage> parts{{{"bound", "bound", 4, Show::wide}, [](const Stage& r) { return text_cell(r.bound); }},
+                              {{"on_path", "waited for"}, &Stage::on_path}};
+    const auto if_it_runs = [](const StageRow& row) { return row.pipeline->runs() ? &row.result : nullptr; };
+    return part_fields<StageRow>(
+               "", [](const StageRow& row) { return &row.result; }, settings) +
+           part_fields<StageRow>("", if_it_runs, times) +
            Fields<StageRow>{{{"share_percent", "% of latency", 3},
                              [](const StageRow& row) {
                                  const PipelineResult& p = *row.pipeline;
                                  return p.runs() && row.result.on_path ? Cell(100 * (row.result.latency / p.latency)) : Cell();
-                             }},
-                            {{"bound", "bound", 4, Show::wide}, of_stage([](const StageResult& r) { return text_cell(r.bound); })},
-                            {{"on_path", "waited for"}, of_stage([](const StageResult& r) { return r.on_path; })}};
+                             }}} +
+           part_fields<StageRow>("", if_it_runs, parts);
 }
 
 std::vector<StageRow> stage_rows(const PipelineResult& pipeline) {
@@ -54,30 +49,31 @@ std::vector<StageRow> stage_rows(const PipelineResult& pipeline) {
 
 Table device_table(const PipelineResult& p) {
     using Load = DeviceLoad;
-    const auto if_runs = [&p](auto value) { return [&p, value](const Load& x) { return p.runs() ? Cell(value(x)) : Cell(); }; };
-    const Fields<Load> fields{
-        {{"device", "device", 4, Show::always}, &Load::device},
-        {{"busy_ms", "busy ms/request"}, if_runs([](const Load& x) { return x.busy.in(ms); })},
-        {{"busy_percent", "busy %", 3}, if_runs([&p](const Load& x) { return 100 * x.busy.in(s)*p.requests_per_second; })},
-        {{"memory_gb", "memory GB", 3}, [](const Load& x) { return x.memory > Bytes{} ? Cell(x.memory.in(gb)) : Cell(); }},
-        {{"capacity_gb", "usable GB", 3}, [](const Load& x) { return cell_in(x.usable, gb); }},
-        {{"fits", "fits", 4, Show::always, false, tone_of_fit}, [](const Load& x) { return cell_if(x.fits(), std::identity{}); }}};
+    const Fields<Load> busy{{{"busy_ms", "busy ms/request"}, &Load::busy, ms},
+                            {{"busy_percent", "busy %", 3}, [&p](const Load& x) { return 100 * x.busy.in(s)*p.requests_per_second; }}};
+    const Fields<Load> fields =
+        Fields<Load>{{{"device", "device", 4, Show::always}, &Load::device}} +
+        part_fields<Load>(
+            "", [&p](const Load& x) { return p.runs() ? &x : nullptr; }, busy) +
+        Fields<Load>{{{"memory_gb", "memory GB", 3}, [](const Load& x) { return x.memory > Bytes{} ? Cell(x.memory.in(gb)) : Cell(); }},
+                     {{"capacity_gb", "usable GB", 3}, &Load::usable, gb},
+                     {{"fits", "fits", 4, Show::always, false, tone_of_fit}, &Load::fits}};
     return table_of(p.name + ": devices", p.devices, fields);
 }
 
 Fields<PipelineResult> pipeline_fields() {
     using Result = PipelineResult;
-    const auto if_runs = [](auto value) { return [value](const Result& r) { return r.runs() ? Cell(value(r)) : Cell(); }; };
-    const auto latency = if_runs([](const Result& r) { return r.latency.in(ms); });
-    return Fields<Result>{{{"pipeline", "pipeline", 4, Show::always}, &Result::name},
-                          {{"file", "file", 4, Show::data}, &Result::file},
-                          {{"latency_ms", "latency ms", 4, Show::always}, latency}} +
-           bound_fields<Result>("latency_ms", 4, Show::always, latency, [](const Result& r) { return r.interval; }) +
-           Fields<Result>{
-               {{"interval_percent", "interval %", 4, Show::data}, [](const Result&) { return std::int64_t{interval_percent}; }},
-               {{"requests_per_s", "max req/s", 4, Show::always}, if_runs([](const Result& r) { return r.requests_per_second; })},
-               {{"longest_stage", "longest stage"}, if_runs([](const Result& r) { return r.longest_stage; })},
-               {{"bottleneck", "bottleneck"}, if_runs([](const Result& r) { return r.bottleneck; })}};
+    const auto if_it_runs = [](const Fields<Result>& fields) {
+        return part_fields<Result>(
+            "", [](const Result& r) { return r.runs() ? &r : nullptr; }, fields);
+    };
+    return Fields<Result>{{{"pipeline", "pipeline", 4, Show::always}, &Result::name}, {{"file", "file", 4, Show::data}, &Result::file}} +
+           if_it_runs(with_bounds(Fields<Result>{{{"latency_ms", "latency ms", 4, Show::always}, &Result::latency, ms}}, "latency_ms",
+                                  Show::always, [](const Result& r) { return r.interval; })) +
+           Fields<Result>{{{"interval_percent", "interval %", 4, Show::data}, [](const Result&) { return interval_percent; }}} +
+           if_it_runs({{{"requests_per_s", "max req/s", 4, Show::always}, &Result::requests_per_second},
+                       {{"longest_stage", "longest stage"}, &Result::longest_stage},
+                       {{"bottleneck", "bottleneck"}, &Result::bottleneck}});
 }
 
 nlohmann::ordered_json document_of(const PipelineResult& r) {
@@ -99,11 +95,8 @@ void add(Report& report, const PipelineResult& r) {
     for (const std::string& remedy : r.remedies) report.before.push_back("What would fit: " + remedy + ".");
     report.tables.push_back(table_of(r.name + ": stages", stage_rows(r), stage_fields()));
     report.tables.push_back(device_table(r));
-    const auto once = [&report](const std::string& line) {
-        if (std::find(report.after.begin(), report.after.end(), line) == report.after.end()) report.after.push_back(line);
-    };
-    for (const std::string& text : r.notes) once("note: " + text);
-    for (const auto& [device, a] : r.assumed) once(assumed_lines({a}, device + ": ").front());
+    add_once(report.after, r.notes, "note: ");
+    for (const auto& [device, a] : r.assumed) add_once(report.after, assumed_lines({a}, device + ": "));
 }
 
 std::string verdict(const PipelineResult& first, const PipelineResult& other, const PipelineComparison& c) {

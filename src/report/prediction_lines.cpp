@@ -1,16 +1,15 @@
-#include "report/prediction_lines.hpp"
-
 #include <fmt/format.h>
 
 #include "io/number_text.hpp"
-#include "report/describe.hpp"
+#include "report/prediction_report.hpp"
 #include "report/prediction_tables.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
 namespace {
 
-/// " (1.41 s to 1.7 s, 80 % interval)"; empty where no interval is known.
+/// " (1.41 s to 1.7 s)"; empty where no interval is known.
 std::string interval_text(const std::optional<IntervalRatio>& factor, Seconds t) {
     if (!factor) return {};
     return fmt::format(" ({} to {})", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)));
@@ -27,9 +26,7 @@ std::string headline(const NamedPrediction& n) {
     std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(run.precision));
     if (const std::string label = run.weight_format().label; !label.empty()) text += fmt::format(" with {} weights", label);
     if (run.expert_weights) text += fmt::format(" with {} experts", name(*run.expert_weights));
-    text += fmt::format(", batch {}", run.batch);
-    if (n.prediction.ttft) text += fmt::format(", {} prompt and {} output tokens", run.prompt_tokens, run.generate_tokens);
-    if (!n.prediction.ttft && run.prompt_tokens > 0) text += fmt::format(", {} tokens", run.prompt_tokens);
+    text += fmt::format(", batch {}{}", run.batch, tokens_text(n.prediction));
     if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
     text += parallel_text(run.parallel);
     if (n.prediction.ttft && element_size(run.cache_precision()) < element_size(activation_precision(run.precision)))
@@ -45,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> result_facts(const NamedPredict
     const Prediction& p = n.prediction;
     if (!p.runs()) return {};
     const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
-    const auto latency = p.intervals ? std::optional(known.latency) : std::nullopt;
+    const auto latency = latency_interval(p);
     std::vector<std::pair<std::string, std::string>> facts;
     const auto add = [&facts](const char* name, std::string value) { facts.emplace_back(name, std::move(value)); };
     const auto add_time = [&](const char* name, const std::optional<Seconds>& t, const std::optional<IntervalRatio>& interval) {
@@ -64,20 +61,6 @@ std::vector<std::pair<std::string, std::string>> result_facts(const NamedPredict
     add("first run", fmt::format("about {} more (assumed, not in the latency)", readable_time(p.cold_extra.in(s))));
     add("bound by", main_bound(p));
     return facts;
-}
-
-std::vector<std::string> memory_lines(const NamedPrediction& n) {
-    const MemoryEstimate& m = n.prediction.memory;
-    if (!m.usable) return {"Whether it fits is not known: the device has no capacity of its own."};
-    if (!*m.fits()) return {};
-    const bool language = n.prediction.ttft.has_value();
-    return {fmt::format("It fits. Largest batch at this size: {}.{}", n.advice.largest_batch,
-                        language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : "")};
-}
-
-std::string remedies_line(const std::vector<std::string>& remedies) {
-    if (!remedies.empty()) return fmt::format("What would fit: {}.", fmt::join(remedies, "; "));
-    return "Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context, weights in host memory makes it fit.";
 }
 
 std::vector<std::string> obstacle_lines(const NamedPrediction& n) {

@@ -2,58 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "report/describe.hpp"
-#include "report/explain_report.hpp"
-#include "report/prediction_lines.hpp"
 #include "report/prediction_tables.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
-
-std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix) {
-    constexpr std::size_t most = 3;
-    std::vector<std::string> lines;
-    if (assumed.size() > most) {
-        std::vector<std::string> keys;
-        for (const Assumption& a : assumed) keys.push_back(a.key);
-        lines.push_back(fmt::format("{}assumed: {} values that the profile does not state: {}. `roofcast gpu show` gives them.", prefix,
-                                    assumed.size(), fmt::join(keys, ", ")));
-        return lines;
-    }
-    for (const Assumption& a : assumed) lines.push_back(fmt::format("{}assumed: {} = {} ({})", prefix, a.key, a.value, a.reason));
-    return lines;
-}
-
-std::string assumed_keys(const std::vector<Assumption>& assumed) {
-    std::string keys;
-    for (const Assumption& a : assumed) keys += (keys.empty() ? "" : ";") + a.key;
-    return keys;
-}
-
-nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed) {
-    auto list = nlohmann::ordered_json::array();
-    for (const Assumption& a : assumed) list.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
-    return list;
-}
 
 namespace {
 
 nlohmann::ordered_json techniques_of(const Techniques& t) {
-    nlohmann::ordered_json document{{"cached_prefix", t.cached_prefix},
-                                    {"prefill_chunk", t.prefill_chunk},
-                                    {"kv_block", t.kv_block},
-                                    {"offload", t.offload},
-                                    {"draft", nullptr},
-                                    {"draft_tokens", nullptr},
-                                    {"acceptance", nullptr}};
-    if (t.prefill_chunk == 0) document["prefill_chunk"] = nullptr;
-    if (t.speculation) {
-        document["draft"] = t.speculation->draft->id;
-        document["draft_tokens"] = t.speculation->tokens;
-        document["acceptance"] = t.speculation->acceptance;
-    }
-    return document;
+    const auto speculation = [&t](auto get) { return t.speculation ? cell_of(std::invoke(get, *t.speculation)) : Cell(); };
+    return {{"cached_prefix", t.cached_prefix},
+            {"prefill_chunk", as_json(count_cell(t.prefill_chunk))},
+            {"kv_block", t.kv_block},
+            {"offload", t.offload},
+            {"draft", as_json(speculation([](const Speculation& s) { return s.draft->id; }))},
+            {"draft_tokens", as_json(speculation(&Speculation::tokens))},
+            {"acceptance", as_json(speculation(&Speculation::acceptance))}};
 }
 
 nlohmann::ordered_json outcome_of(const SpeculationOutcome& o) {
@@ -68,27 +32,25 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     nlohmann::ordered_json document = json_of(n, prediction_fields());
     document.erase("assumed");  // below, in full
     const Run& run = p.request;
-    document["image_size"] = run.image_size > 0 ? nlohmann::ordered_json(run.image_size) : nlohmann::ordered_json();
+    document["image_size"] = as_json(count_cell(run.image_size));
     for (const auto& [symbol, size] : run.dimensions) document["dimensions"][symbol] = size;
+    const auto if_it_runs = [&p](Cell cell) { return as_json(p.runs() ? cell : Cell()); };
     if (p.step) {
         document["steps"] = run.steps;
-        document["step_ms"] = p.runs() ? nlohmann::ordered_json(p.step->in(ms)) : nlohmann::ordered_json();
+        document["step_ms"] = if_it_runs(p.step->in(ms));
     }
-    document["kv_precision"] = std::string(name(run.cache_precision()));
+    document["kv_precision"] = name(run.cache_precision());
     document["parallel"] = parallel_json(run.parallel);
-    document["pcie"] = p.pcie ? nlohmann::ordered_json(name(*p.pcie)) : nlohmann::ordered_json();
-    if (p.request.techniques.any()) document["techniques"] = techniques_of(p.request.techniques);
+    document["pcie"] = as_json(cell_of(p.pcie));
+    if (run.techniques.any()) document["techniques"] = techniques_of(run.techniques);
     if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();
-    document["cold_start_extra_ms"] = p.runs() ? nlohmann::ordered_json(p.cold_extra.in(ms)) : nlohmann::ordered_json();
+    document["cold_start_extra_ms"] = if_it_runs(p.cold_extra.in(ms));
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
-    const auto known = [&p](std::int64_t largest, bool has) {
-        return has && p.memory.usable ? nlohmann::ordered_json(largest) : nlohmann::ordered_json();
-    };
-    document["memory"]["largest_batch"] = known(n.advice.largest_batch, true);
-    document["memory"]["largest_context"] = known(n.advice.largest_context, p.ttft.has_value());
+    document["memory"]["largest_batch"] = as_json(p.memory.usable ? Cell(n.advice.largest_batch) : Cell());
+    document["memory"]["largest_context"] = as_json(p.memory.usable && p.ttft ? Cell(n.advice.largest_context) : Cell());
     document["memory"]["remedies"] = n.advice.remedies;
-    document["obstacle"] = p.runs() ? nlohmann::ordered_json() : nlohmann::ordered_json(obstacle(p));
+    document["obstacle"] = as_json(text_cell(obstacle(p)));
     document["withheld"] = p.withheld;
     document["notes"] = p.notes;
     document["assumed"] = as_json(n.assumed);
@@ -114,11 +76,21 @@ void add_explanation(const NamedPrediction& n, const std::string& prefix, nlohma
     add(std::move(parameters));
 }
 
+/// That it fits, and how much more would.
+std::vector<std::string> memory_lines(const NamedPrediction& n) {
+    const MemoryEstimate& m = n.prediction.memory;
+    if (!m.usable) return {"Whether it fits is not known: the device has no capacity of its own."};
+    if (!*m.fits()) return {};
+    const bool language = n.prediction.ttft.has_value();
+    return {fmt::format("It fits. Largest batch at this size: {}.{}", n.advice.largest_batch,
+                        language ? fmt::format(" Longest context at this batch: {} tokens.", n.advice.largest_context) : "")};
+}
+
 /// The figures of one prediction, its phases and its memory.
 void add_answer(const NamedPrediction& named, Report& report) {
     const Prediction& p = named.prediction;
     report.before = {headline(named)};
-    for (std::string& line : obstacle_lines(named)) report.before.push_back(std::move(line));
+    add_lines(report.before, obstacle_lines(named));
     report.facts = result_facts(named);
     if (p.runs()) report.tables.push_back(phase_table(p));
     report.tables.push_back(memory_table(p.memory));
@@ -129,33 +101,24 @@ void add_answer(const NamedPrediction& named, Report& report) {
 
 Report prediction_report(const std::vector<NamedPrediction>& predictions, bool explain) {
     Report report;
-    std::vector<Table> explanations;
+    report.csv = table_of({}, predictions, prediction_fields());
     const bool one = predictions.size() == 1;
-    auto list = nlohmann::ordered_json::array();
-    std::vector<std::string> assumed;
-    const auto once = [](std::vector<std::string>& lines, std::string line) {
-        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
-    };
-    report.csv = table_of<NamedPrediction>({}, predictions, prediction_fields());
     if (one) {
         add_answer(predictions.front(), report);
     } else {
         report.tables.push_back(report.csv);
     }
+    auto& list = report.document["predictions"] = nlohmann::ordered_json::array();
+    std::vector<std::string> assumed;
     for (const NamedPrediction& named : predictions) {
         list.push_back(document_of(named));
-        const std::string what = one ? "" : fmt::format("{} on {}", named.model_id, named.gpu_id);
-        if (explain) add_explanation(named, one ? "" : what + ", ", list.back(), explanations);
-        for (const auto& line : obstacle_lines(named)) {
-            if (!one) report.after.push_back(what + ": " + line);
-        }
-        const std::string gpu = one ? "" : named.gpu_id + ": ";
-        for (const auto& text : named.prediction.notes) once(report.after, fmt::format("note: {}{}", gpu, text));
-        for (std::string& line : assumed_lines(named.assumed, gpu)) once(assumed, std::move(line));
+        const std::string what = one ? "" : fmt::format("{} on {}", named.model_id, named.gpu_id), gpu = one ? "" : named.gpu_id + ": ";
+        if (explain) add_explanation(named, one ? "" : what + ", ", list.back(), report.tables);
+        if (!one) add_lines(report.after, obstacle_lines(named), what + ": ");
+        add_once(report.after, named.prediction.notes, "note: " + gpu);
+        add_once(assumed, assumed_lines(named.assumed, gpu));
     }
-    report.after.insert(report.after.end(), assumed.begin(), assumed.end());
-    report.document["predictions"] = std::move(list);
-    for (Table& explanation : explanations) report.tables.push_back(std::move(explanation));
+    add_lines(report.after, assumed);
     return report;
 }
 

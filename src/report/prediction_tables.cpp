@@ -1,8 +1,7 @@
 #include "report/prediction_tables.hpp"
 
-#include <fmt/format.h>
-
-#include "report/describe.hpp"
+#include "report/prediction_report.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -10,39 +9,34 @@ namespace {
 
 using Named = NamedPrediction;
 
-/// A figure of a run that has times; empty where it has none.
-std::function<Cell(const Named&)> if_it_runs(auto figure) {
-    return [figure](const Named& n) { return n.prediction.runs() ? Cell(figure(n.prediction)) : Cell(); };
-}
-auto in_ms(auto time) {
-    return if_it_runs([time](const Prediction& p) { return cell_in(std::optional<Seconds>(std::invoke(time, p)), ms); });
-}
-auto number(auto value) {
-    return if_it_runs([value](const Prediction& p) { return cell_if(std::optional<double>(std::invoke(value, p)), std::identity{}); });
-}
-
-/// Bounds of `figure`, by the factors that `factor` gives of the intervals.
-Fields<Named> bounds(const std::string& key, Show show, const auto& figure, auto factor) {
-    return bound_fields<Named>(key, 4, show, figure, [factor](const Named& n) {
-        return n.prediction.intervals ? factor(*n.prediction.intervals) : std::optional<IntervalRatio>();
-    });
-}
-
 Fields<Named> setting_fields() {
-    return {
-        {{"model", "model", 4, Show::always}, [](const Named& n) { return n.model_id; }},
-        {{"gpu", "GPU", 4, Show::always}, [](const Named& n) { return n.gpu_id; }},
-        {{"precision", "precision", 4, Show::setting}, [](const Named& n) { return std::string(name(n.prediction.request.precision)); }},
-        {{"weights", "weights", 4, Show::setting}, [](const Named& n) { return weights_text(n.prediction.request); }},
-        {{"batch", "batch", 4, Show::setting}, [](const Named& n) { return n.prediction.request.batch; }},
-        {{"prompt_tokens", "prompt", 4, Show::setting},
-         [](const Named& n) {
-             const std::int64_t tokens = n.prediction.request.prompt_tokens;
-             return n.prediction.ttft || tokens > 0 ? Cell(tokens) : Cell();
-         }},
-        {{"output_tokens", "output", 4, Show::setting},
-         [](const Named& n) { return n.prediction.ttft ? Cell(n.prediction.request.generate_tokens) : Cell(); }},
-        {{"execution", "execution", 4, Show::setting}, [](const Named& n) { return std::string(name(n.prediction.request.execution)); }}};
+    const auto of_run = [](std::initializer_list<std::string_view> keys) {
+        return part_fields<Named>(
+            "", [](const Named& n) { return &n.prediction.request; }, picked(run_fields(), keys));
+    };
+    return Fields<Named>{{{"model", "model", 4, Show::always}, &Named::model_id}, {{"gpu", "GPU", 4, Show::always}, &Named::gpu_id}} +
+           of_run({"precision", "weights", "batch", "prompt_tokens"}) +
+           Fields<Named>{{{"output_tokens", "output", 4, Show::setting},
+                          [](const Named& n) { return n.prediction.ttft ? Cell(n.prediction.request.generate_tokens) : Cell(); }}} +
+           of_run({"execution"});
+}
+
+/// Bounds of the figures but the latency, for JSON and CSV.
+Fields<Prediction> more_bounds() {
+    const auto bounds = [](const char* key, auto factors) {
+        const auto figure = picked(time_fields<Prediction>(), {key}).front().cell;
+        return bound_fields<Prediction>(key, 4, Show::data, figure,
+                                        [factors](const Prediction& p) { return p.intervals ? factors(*p.intervals) : std::nullopt; });
+    };
+    const auto inverse = [](const PredictionIntervals& i) { return std::optional(IntervalRatio{1 / i.latency.high, 1 / i.latency.low}); };
+    return bounds("ttft_ms", [](const PredictionIntervals& i) { return i.ttft; }) +
+           bounds("tpot_ms", [](const PredictionIntervals& i) { return i.tpot; }) + bounds("throughput_per_s", inverse) +
+           bounds("tokens_per_s", inverse) +
+           part_fields<Prediction>(
+               "", &Prediction::intervals,
+               Fields<PredictionIntervals>{
+                   {{"interval_percent", "interval %", 4, Show::data}, [](const PredictionIntervals&) { return interval_percent; }},
+                   {{"interval_basis", "interval from", 4, Show::data}, &PredictionIntervals::basis}});
 }
 
 }  // namespace
@@ -55,79 +49,46 @@ std::string main_bound(const Prediction& p) {
     return longest == nullptr ? "" : longest->bound;
 }
 
-Tone tone_of_fit(const Cell& cell) {
-    const auto* fits = std::get_if<bool>(&cell);
-    return fits != nullptr && !*fits ? Tone::bad : Tone::plain;
-}
-
 Fields<NamedPrediction> prediction_fields() {
-    const auto latency = in_ms(&Prediction::latency), ttft = in_ms(&Prediction::ttft), tpot = in_ms(&Prediction::tpot);
-    const auto items = number(&Prediction::items_per_second), tokens = number(&Prediction::tokens_per_second);
-    const auto whole = [](const PredictionIntervals& i) { return std::optional(i.latency); };
-    const auto inverse = [](const PredictionIntervals& i) { return std::optional(IntervalRatio{1 / i.latency.high, 1 / i.latency.low}); };
-    const auto known = [](const Named& n) { return n.prediction.runs() && n.prediction.intervals; };
-    const auto memory = [](auto bytes) {
-        return [bytes](const Named& n) { return cell_in(std::optional<Bytes>(std::invoke(bytes, n.prediction.memory)), gb); };
+    const auto if_it_runs = [](const Fields<Prediction>& fields) {
+        return part_fields<Named>(
+            "", [](const Named& n) { return n.prediction.runs() ? &n.prediction : nullptr; }, fields);
     };
-    return setting_fields() + Fields<Named>{{{"latency_ms", "latency ms", 4, Show::always}, latency}} +
-           bounds("latency_ms", Show::usual, latency, whole) +
-           Fields<Named>{{{"ttft_ms", "TTFT ms"}, ttft},
-                         {{"tpot_ms", "TPOT ms"}, tpot},
-                         {{"throughput_per_s", "items/s", 4, Show::wide}, items},
-                         {{"tokens_per_s", "tokens/s"}, tokens},
-                         {{"memory_gb", "memory GB", 3}, memory(&MemoryEstimate::total)},
-                         {{"capacity_gb", "usable GB", 3, Show::wide}, memory(&MemoryEstimate::usable)},
-                         {{"fits", "fits", 4, Show::always, false, tone_of_fit},
-                          [](const Named& n) { return cell_if(n.prediction.memory.fits(), std::identity{}); }},
-                         {{"bound", "bound", 4, Show::wide}, if_it_runs(main_bound)},
-                         {{"assumed", "assumed", 4, Show::data}, [](const Named& n) { return assumed_keys(n.assumed); }}} +
-           bounds("ttft_ms", Show::data, ttft, [](const PredictionIntervals& i) { return i.ttft; }) +
-           bounds("tpot_ms", Show::data, tpot, [](const PredictionIntervals& i) { return i.tpot; }) +
-           bounds("throughput_per_s", Show::data, items, inverse) + bounds("tokens_per_s", Show::data, tokens, inverse) +
-           Fields<Named>{{{"interval_percent", "interval %", 4, Show::data},
-                          [known](const Named& n) { return known(n) ? Cell(std::int64_t{interval_percent}) : Cell(); }},
-                         {{"interval_basis", "interval from", 4, Show::data},
-                          [known](const Named& n) { return known(n) ? Cell(n.prediction.intervals->basis) : Cell(); }}};
-}
-
-std::string bound_title(std::string_view bound) {
-    return fmt::format("{}% {}", interval_percent, bound);
+    return setting_fields() + if_it_runs(time_fields<Prediction>()) +
+           part_fields<Named>(
+               "", [](const Named& n) { return &n.prediction.memory; }, memory_fields()) +
+           if_it_runs({{{"bound", "bound", 4, Show::wide}, main_bound}}) +
+           Fields<Named>{{{"assumed", "assumed", 4, Show::data}, [](const Named& n) { return assumed_keys(n.assumed); }}} +
+           if_it_runs(more_bounds());
 }
 
 Table phase_table(const Prediction& p) {
-    static const Fields<Phase> fields{
-        {{"phase", "phase", 4, Show::always}, [](const Phase& x) { return x.name; }},
-        {{"passes", "passes"}, [](const Phase& x) { return x.passes; }},
-        {{"latency_ms", "latency ms", 4, Show::always}, [](const Phase& x) { return x.latency.in(ms); }},
-        {{"pass_ms", "ms a pass"}, [](const Phase& x) { return x.timeline.total.in(ms); }},
-        {{"gpu_busy_ms", "GPU busy ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.gpu_busy.in(ms); }},
-        {{"host_ms", "CPU ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.host.in(ms); }},
-        {{"kernels", "kernels", 4, Show::wide}, [](const Phase& x) { return x.timeline.kernels; }},
-        {{"bound", "bound", 4, Show::always}, [](const Phase& x) { return x.bound; }},
-        {{"flops_per_byte", "FLOPs/byte"}, [](const Phase& x) { return x.intensity.in(FlopsPerByte{1}); }},
-        {{"compute_percent", "% of peak", 3}, [](const Phase& x) { return 100 * x.utilization.compute; }},
-        {{"bandwidth_percent", "% of bandwidth", 3}, [](const Phase& x) { return 100 * x.utilization.bandwidth; }},
-        {{"power_percent", "% of TDP", 3, Show::wide}, [](const Phase& x) { return 100 * x.utilization.power; }}};
-    Table table{.title = {}, .columns = columns_of(fields), .rows = {}};
-    if (!p.runs()) return table;
-    for (const Phase& phase : p.phases) table.rows.push_back(cells_of(phase, fields));
-    return table;
+    static const Fields<Phase> fields =
+        Fields<Phase>{{{"phase", "phase", 4, Show::always}, &Phase::name},
+                      {{"passes", "passes"}, &Phase::passes},
+                      {{"latency_ms", "latency ms", 4, Show::always}, &Phase::latency, ms},
+                      {{"pass_ms", "ms a pass"}, [](const Phase& x) { return x.timeline.total; }, ms},
+                      {{"gpu_busy_ms", "GPU busy ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.gpu_busy; }, ms},
+                      {{"host_ms", "CPU ms", 4, Show::wide}, [](const Phase& x) { return x.timeline.host; }, ms},
+                      {{"kernels", "kernels", 4, Show::wide}, [](const Phase& x) { return x.timeline.kernels; }},
+                      {{"bound", "bound", 4, Show::always}, &Phase::bound},
+                      {{"flops_per_byte", "FLOPs/byte"}, &Phase::intensity, FlopsPerByte{1}}} +
+        part_fields<Phase>(
+            "", [](const Phase& x) { return &x.utilization; }, utilization_fields());
+    const std::vector<Phase> none;
+    return table_of({}, p.runs() ? p.phases : none, fields);
 }
 
 Table memory_table(const MemoryEstimate& m) {
-    using Memory = MemoryEstimate;
-    const auto in_gb = [](auto bytes) {
-        return [bytes](const Memory& x) { return cell_in(std::optional<Bytes>(std::invoke(bytes, x)), gb); };
-    };
-    const Fields<Memory> fields{
-        {{"weights_gb", "weights"}, in_gb(&Memory::weights)},
-        {{"kv_cache_gb", "KV cache"}, in_gb(&Memory::kv_cache)},
-        {{"activations_gb", "activations"}, in_gb(&Memory::activations)},
-        {{"overhead_gb", "framework"}, in_gb(&Memory::overhead)},
-        {{"total_gb", "total"}, in_gb(&Memory::total)},
-        {{"capacity_gb", "usable"}, in_gb(&Memory::usable)},
-        {{"fits", "fits", 4, Show::always, false, tone_of_fit}, [](const Memory& x) { return cell_if(x.fits(), std::identity{}); }}};
-    return table_of<Memory>("Memory of one GPU, GB", std::vector{m}, fields);
+    static const Fields<MemoryEstimate> fields =
+        Fields<MemoryEstimate>{{{"weights_gb", "weights"}, &MemoryEstimate::weights, gb},
+                               {{"kv_cache_gb", "KV cache"}, &MemoryEstimate::kv_cache, gb},
+                               {{"activations_gb", "activations"}, &MemoryEstimate::activations, gb},
+                               {{"overhead_gb", "framework"}, &MemoryEstimate::overhead, gb},
+                               {{"total_gb", "total"}, &MemoryEstimate::total, gb},
+                               {{"capacity_gb", "usable"}, &MemoryEstimate::usable, gb}} +
+        picked(memory_fields(), {"fits"});
+    return table_of("Memory of one GPU, GB", std::vector{m}, fields);
 }
 
 }  // namespace roofcast

@@ -7,8 +7,8 @@
 
 #include "io/number_text.hpp"
 #include "report/cost_figures.hpp"
-#include "report/cost_report.hpp"
 #include "report/recommendation_tables.hpp"
+#include "report/run_parts.hpp"
 #include "scenario/assumptions.hpp"
 
 namespace roofcast {
@@ -71,20 +71,20 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
                        significant(i.usd.in(usd)), price_date(i, n.today), i.source);
 }
 
-void add_once(std::vector<std::size_t>& gpus, const std::optional<Deployment>& d) {
+void add_gpu(std::vector<std::size_t>& gpus, const std::optional<Deployment>& d) {
     if (d && std::find(gpus.begin(), gpus.end(), d->gpu) == gpus.end()) gpus.push_back(d->gpu);
 }
 
 std::vector<std::size_t> gpus_of_answers(const NamedRecommendation& n) {
     std::vector<std::size_t> gpus;
-    for (const Confidence c : confidences) add_once(gpus, n.answer.cheapest(c));
+    for (const Confidence c : confidences) add_gpu(gpus, n.answer.cheapest(c));
     return gpus;
 }
 
 /// GPUs of the answers and the rows shown, each once.
 std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
     std::vector<std::size_t> gpus = gpus_of_answers(n);
-    for (const RecommendedRow& row : shown_rows(n)) add_once(gpus, row.at(n.request.confidence));
+    for (const RecommendedRow& row : shown_rows(n)) add_gpu(gpus, row.at(n.request.confidence));
     return gpus;
 }
 
@@ -115,18 +115,12 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
 }
 
 nlohmann::ordered_json objective_json(const RecommendationRequest& request) {
-    using Request = RecommendationRequest;
-    const auto limit = [](std::optional<Seconds> ServiceObjective::*time) {
-        return [time](const Request& r) { return cell_in(r.objective.*time, ms); };
-    };
-    return json_of(request, Fields<Request>{
-                                {{"ttft_limit_ms", "TTFT limit ms"}, limit(&ServiceObjective::ttft)},
-                                {{"tpot_limit_ms", "TPOT limit ms"}, limit(&ServiceObjective::tpot)},
-                                {{"latency_limit_ms", "latency limit ms"}, limit(&ServiceObjective::latency)},
-                                {{"confidence", "confidence"}, [](const Request& r) { return std::string(name(r.confidence)); }},
-                                {{"rate_per_s", "requests/s"}, [](const Request& r) { return cell_in(r.rate, 1 / s); }},
-                                {{"budget_usd_per_hour", "budget USD/h"}, [](const Request& r) { return cell_in(r.budget, usd_per_hour); }},
-                                {{"max_gpus", "most GPUs"}, [](const Request& r) { return cell_if(r.most_gpus, std::identity{}); }}});
+    const ServiceObjective& limits = request.objective;
+    return {
+        {"ttft_limit_ms", as_json(cell_of(limits.ttft, ms))},       {"tpot_limit_ms", as_json(cell_of(limits.tpot, ms))},
+        {"latency_limit_ms", as_json(cell_of(limits.latency, ms))}, {"confidence", name(request.confidence)},
+        {"rate_per_s", as_json(cell_of(request.rate, 1 / s))},      {"budget_usd_per_hour", as_json(cell_of(request.budget, usd_per_hour))},
+        {"max_gpus", as_json(cell_of(request.most_gpus))}};
 }
 
 nlohmann::ordered_json load_json(const NamedRecommendation& n) {
@@ -141,7 +135,7 @@ nlohmann::ordered_json load_json(const NamedRecommendation& n) {
 
 nlohmann::ordered_json rejected_json(const NamedRecommendation& n) {
     const Fields<RejectedGpu> fields{{{"gpu", "GPU"}, [&n](const RejectedGpu& x) { return n.contestants[x.gpu].gpu->profile.id; }},
-                                     {{"reason", "reason"}, [](const RejectedGpu& x) { return std::string(name(x.outcome)); }},
+                                     {{"reason", "reason"}, &RejectedGpu::outcome},
                                      {{"excess", "excess"}, [](const RejectedGpu& x) { return x.excess > 0 ? Cell(x.excess) : Cell(); }},
                                      {{"nearest", "nearest deployment"}, [](const RejectedGpu& x) { return text_cell(x.nearest); }}};
     return as_json(table_of({}, n.answer.rejected, fields));
@@ -166,37 +160,39 @@ nlohmann::ordered_json rows_json(const NamedRecommendation& n) {
 }
 
 nlohmann::ordered_json document_of(const NamedRecommendation& n) {
-    nlohmann::ordered_json d{{"model", n.model_id}, {"currency", "USD"}, {"date", to_string(n.today)}};
-    d["objective"] = objective_json(n.request);
-    d["load"] = load_json(n);
-    const auto above_zero = [](std::int64_t count) { return count > 0 ? nlohmann::ordered_json(count) : nlohmann::ordered_json(); };
-    d["prompt_tokens"] = above_zero(n.request.run.prompt_tokens);
-    d["output_tokens"] = above_zero(n.answer.output_tokens);
-    d["execution"] = std::string(name(n.request.run.execution));
-    d["allow_quantization"] = n.request.allow_quantization;
-    d["grid"] = recommendation_grid_text(n.request, is_simulated(n));
-    d["cheapest"] = {{"expected", deployment_json(n, n.answer.cheapest_expected)}, {"upper", deployment_json(n, n.answer.cheapest_upper)}};
-    d["rows_in_all"] = n.answer.rows.size();
-    d["rows"] = rows_json(n);
-    d["rejected"] = rejected_json(n);
-    d["prices"] = nlohmann::ordered_json::object();
-    for (const Contestant& c : n.contestants) d["prices"][c.gpu->profile.id] = as_json(c.rental_price);
-    d["assumed"] = nlohmann::ordered_json::object();
+    auto prices = nlohmann::ordered_json::object(), assumed = nlohmann::ordered_json::object();
+    for (const Contestant& c : n.contestants) prices[c.gpu->profile.id] = as_json(c.rental_price);
     for (const std::size_t i : shown_gpus(n)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
-        if (!gpu.assumed.empty()) d["assumed"][gpu.id] = as_json(gpu.assumed);
+        if (!gpu.assumed.empty()) assumed[gpu.id] = as_json(gpu.assumed);
     }
-    d["assumptions"] = recommendation_assumptions(n.request, is_simulated(n));
-    d["interval_percent"] = interval_percent;
-    d["notes"] = n.notes;
-    return d;
+    return {{"model", n.model_id},
+            {"currency", "USD"},
+            {"date", to_string(n.today)},
+            {"objective", objective_json(n.request)},
+            {"load", load_json(n)},
+            {"prompt_tokens", as_json(count_cell(n.request.run.prompt_tokens))},
+            {"output_tokens", as_json(count_cell(n.answer.output_tokens))},
+            {"execution", name(n.request.run.execution)},
+            {"allow_quantization", n.request.allow_quantization},
+            {"grid", recommendation_grid_text(n.request, is_simulated(n))},
+            {"cheapest",
+             {{"expected", deployment_json(n, n.answer.cheapest_expected)}, {"upper", deployment_json(n, n.answer.cheapest_upper)}}},
+            {"rows_in_all", n.answer.rows.size()},
+            {"rows", rows_json(n)},
+            {"rejected", rejected_json(n)},
+            {"prices", prices},
+            {"assumed", assumed},
+            {"assumptions", recommendation_assumptions(n.request, is_simulated(n))},
+            {"interval_percent", interval_percent},
+            {"notes", n.notes}};
 }
 
 /// What the answer rests on: its simulation, prices, the search.
 std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     std::vector<std::string> lines;
     if (!n.check.empty()) lines = {"Check the first row with: " + n.check, ""};
-    for (std::string& line : rejected_lines(n)) lines.push_back(std::move(line));
+    add_lines(lines, rejected_lines(n));
     if (!is_simulated(n)) lines.push_back(fmt::format("No serving load was simulated: {}.", n.answer.load.why_not));
     for (const Confidence c : confidences) {
         if (const auto& best = n.answer.cheapest(c); best && best->cost) {
@@ -207,20 +203,18 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
     if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("(old)") != std::string::npos; }))
         lines.emplace_back("note: prices marked (old) are more than a year old; check them before you decide");
     lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
-    for (const auto& text : recommendation_assumptions(n.request, is_simulated(n))) lines.push_back("assumption: " + text);
+    add_lines(lines, recommendation_assumptions(n.request, is_simulated(n)), "assumption: ");
     for (const RecommendedRow& row : shown_rows(n)) {
         const Deployment& d = *row.at(n.request.confidence);
         const GpuProfile& gpu = n.contestants[d.gpu].gpu->profile;
         Run run = n.request.run;
         run.parallel = d.parallel;
-        const std::string how = pcie_note(run, gpu);
-        const std::string line = fmt::format("note: {}: {}", gpu.id, how);
-        if (!how.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+        if (const std::string how = pcie_note(run, gpu); !how.empty()) add_once(lines, {how}, fmt::format("note: {}: ", gpu.id));
     }
-    for (const auto& text : n.notes) lines.push_back("note: " + text);
+    add_lines(lines, n.notes, "note: ");
     for (const std::size_t i : gpus_of_answers(n)) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
-        for (std::string& line : assumed_lines(gpu.assumed, gpu.id + ": ")) lines.push_back(std::move(line));
+        add_lines(lines, assumed_lines(gpu.assumed, gpu.id + ": "));
     }
     return lines;
 }

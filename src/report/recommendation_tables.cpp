@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "report/cost_figures.hpp"
-#include "report/field_parts.hpp"
 
 namespace roofcast {
 
@@ -20,19 +19,12 @@ std::string shortfall_text(const Deployment& d) {
                        d.shortfall->copies, d.shortfall->copies == 1 ? "copy" : "copies");
 }
 
-/// What `value` makes of the cost of a deployment that has one.
-auto if_priced(auto value) {
-    return [value](const Deployment& d) { return d.cost ? Cell(value(*d.cost)) : Cell(); };
+/// `fields` of the cost of a deployment that has one, or of the instance that is rented.
+Fields<Deployment> of_cost(const Fields<DeploymentCost>& fields) {
+    return part_fields<Deployment>("", &Deployment::cost, fields);
 }
-/// Of its instance, where one is rented.
-auto if_rented(auto value) {
-    return if_priced([value](const DeploymentCost& c) { return c.instance ? Cell(value(c)) : Cell(); });
-}
-auto dollars_of(double items) {
-    return if_priced([items](const DeploymentCost& c) { return items > 0 ? Cell(items * c.per_item.in(usd)) : Cell(); });
-}
-auto milliseconds(std::optional<Seconds> Deployment::*time) {
-    return [time](const Deployment& d) { return cell_in(d.*time, ms); };
+Fields<Deployment> of_instance(const Fields<Instance>& fields) {
+    return of_cost(part_fields<DeploymentCost>("", &DeploymentCost::instance, fields));
 }
 
 /// A row as it is ranked.
@@ -78,17 +70,15 @@ Tone tone_of_price_date(const Cell& cell) {
 }
 
 Fields<Deployment> rented_fields(Date today) {
-    return {{{"instances", "count"}, if_rented([](const DeploymentCost& c) { return c.instances; })},
-            {{"instance", "instance", 4, Show::always, true}, if_priced([](const DeploymentCost& c) {
-                 return c.instance ? instance_name(*c.instance) : std::string(c.listed ? "given price" : "no listed instance");
-             })},
-            {{"gpus", "GPUs each"},
-             if_rented([](const DeploymentCost& c) { return c.instance->any_number ? Cell() : Cell(c.instance->gpus); })},
-            {{"provider_kind", "provider"}, if_rented([](const DeploymentCost& c) {
-                 return cell_if(c.instance->provider_kind, [](ProviderKind kind) { return std::string(name(kind)); });
-             })},
-            {{"date", "price of", 4, Show::always, true, tone_of_price_date},
-             if_rented([today](const DeploymentCost& c) { return price_date(*c.instance, today); })}};
+    const auto name_of = [](const DeploymentCost& c) {
+        return c.instance ? instance_name(*c.instance) : std::string(c.listed ? "given price" : "no listed instance");
+    };
+    return of_cost({{{"instances", "count"}, [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
+                    {{"instance", "instance", 4, Show::always, true}, name_of}}) +
+           of_instance({{{"gpus", "GPUs each"}, [](const Instance& i) { return i.any_number ? Cell() : cell_of(i.gpus); }},
+                        {{"provider_kind", "provider"}, &Instance::provider_kind},
+                        {{"date", "price of", 4, Show::always, true, tone_of_price_date},
+                         [today](const Instance& i) { return price_date(i, today); }}});
 }
 
 }  // namespace
@@ -125,30 +115,34 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
     const Show format = n.request.allow_quantization ? Show::setting : Show::wide;
     const Show item_cost = n.request.rate ? Show::wide : Show::always;  // at a rate it follows from the rent
     const auto degree = [](std::int64_t Parallelism::*ways) { return [ways](const Deployment& d) { return d.parallel.*ways; }; };
-    return {
-        {{"gpus", "GPUs", 4, Show::always}, [](const Deployment& d) { return d.parallel.gpus(); }},
-        {{"tensor_parallel", "tp", 4, Show::setting}, degree(&Parallelism::tensor)},
-        {{"pipeline_parallel", "pp", 4, Show::setting}, degree(&Parallelism::pipeline)},
-        {{"data_parallel", "copies", 4, Show::usual}, degree(&Parallelism::data)},
-        {{"precision", "precision", 4, format}, [](const Deployment& d) { return std::string(name(d.precision)); }},
-        {{"weights", "weights", 4, format}, [](const Deployment& d) { return std::string(name(d.weights)); }},
-        {{"batch", simulated ? "max seqs" : "batch", 4, Show::setting}, [](const Deployment& d) { return d.batch; }},
-        {{"ttft_ms", percentile + "TTFT ms", 4, Show::always}, milliseconds(&Deployment::ttft)},
-        {{"tpot_ms", percentile + "TPOT ms", 4, Show::always}, milliseconds(&Deployment::tpot)},
-        {{"latency_ms", percentile + "latency ms", 4, text && !n.request.objective.latency ? Show::wide : Show::always},
-         milliseconds(&Deployment::latency)},
-        {{"capacity_per_s", text ? "max req/s" : "max items/s", 4, Show::wide}, [](const Deployment& d) { return d.capacity.in(1 / s); }},
-        {{"usd_per_hour", "USD/h", 4, Show::always}, if_priced([](const DeploymentCost& c) { return c.rate.in(usd_per_hour); })},
-        {{"instance", "instance", 4, Show::data}, if_rented([](const DeploymentCost& c) { return instance_name(*c.instance); })},
-        {{"instances", "instances", 4, Show::data}, if_rented([](const DeploymentCost& c) { return c.instances; })},
-        {{"listed_instance", "instance listed", 4, Show::data}, if_priced([](const DeploymentCost& c) { return c.listed; })},
-        {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
-         dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
-        {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)},
-        {{"simulated_requests", "simulated requests", 4, Show::data},
-         [](const Deployment& d) { return d.requests > 0 ? Cell(d.requests) : Cell(); }},
-        {{"one_copy_less", "why not one copy fewer", 4, Show::wide, true},
-         [](const Deployment& d) { return text_cell(shortfall_text(d)); }}};
+    const auto dollars_of = [](double items) {
+        return [items](const DeploymentCost& c) { return items > 0 ? Cell(items * c.per_item.in(usd)) : Cell(); };
+    };
+    using D = Deployment;
+    return Fields<D>{{{"gpus", "GPUs", 4, Show::always}, [](const D& d) { return d.parallel.gpus(); }},
+                     {{"tensor_parallel", "tp", 4, Show::setting}, degree(&Parallelism::tensor)},
+                     {{"pipeline_parallel", "pp", 4, Show::setting}, degree(&Parallelism::pipeline)},
+                     {{"data_parallel", "copies", 4, Show::usual}, degree(&Parallelism::data)},
+                     {{"precision", "precision", 4, format}, &D::precision},
+                     {{"weights", "weights", 4, format}, &D::weights},
+                     {{"batch", simulated ? "max seqs" : "batch", 4, Show::setting}, &D::batch},
+                     {{"ttft_ms", percentile + "TTFT ms", 4, Show::always}, &D::ttft, ms},
+                     {{"tpot_ms", percentile + "TPOT ms", 4, Show::always}, &D::tpot, ms},
+                     {{"latency_ms", percentile + "latency ms", 4, text && !n.request.objective.latency ? Show::wide : Show::always},
+                      &D::latency,
+                      ms},
+                     {{"capacity_per_s", text ? "max req/s" : "max items/s", 4, Show::wide}, &D::capacity, 1 / s}} +
+           of_cost({{{"usd_per_hour", "USD/h", 4, Show::always}, &DeploymentCost::rate, usd_per_hour}}) +
+           of_instance({{{"instance", "instance", 4, Show::data}, instance_name}}) +
+           of_cost({{{"instances", "instances", 4, Show::data},
+                     [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
+                    {{"listed_instance", "instance listed", 4, Show::data}, &DeploymentCost::listed},
+                    {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
+                     dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
+                    {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)}}) +
+           Fields<D>{
+               {{"simulated_requests", "simulated requests", 4, Show::data}, [](const D& d) { return count_cell(d.requests); }},
+               {{"one_copy_less", "why not one copy fewer", 4, Show::wide, true}, [](const D& d) { return text_cell(shortfall_text(d)); }}};
 }
 
 Table deployment_table(const NamedRecommendation& n) {
@@ -171,7 +165,7 @@ Table rent_table(const NamedRecommendation& n) {
     const Fields<RentedAs> fields{{{"rank", "rank", 4, Show::always}, &RentedAs::rank}, {{"for", "for", 4, Show::always}, &RentedAs::at}};
     return table_of("Rented as", rents,
                     fields + part_fields<RentedAs>(
-                                 "", [](const RentedAs& r) { return std::optional(r.deployment); }, rented));
+                                 "", [](const RentedAs& r) { return &r.deployment; }, rented));
 }
 
 }  // namespace roofcast

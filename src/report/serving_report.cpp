@@ -2,14 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "io/number_text.hpp"
-#include "prediction/shapes.hpp"
-#include "report/describe.hpp"
-#include "report/prediction_lines.hpp"
-#include "report/prediction_report.hpp"
-#include "report/serving_document.hpp"
+#include "report/run_parts.hpp"
 #include "report/serving_tables.hpp"
 #include "scenario/assumptions.hpp"
 
@@ -102,7 +96,7 @@ std::vector<std::string> misfit_lines(const NamedServing& n) {
 
 void add_simulation(Report& report, const NamedServing& n) {
     const ServingAnswer& a = n.answer;
-    for (auto& line : counted_lines(n)) report.before.push_back(std::move(line));
+    add_lines(report.before, counted_lines(n));
     report.facts = search_facts(n);
     if (!a.predicted.overload) report.tables.push_back(latency_table(n));
     report.tables.push_back(load_table(n));
@@ -128,16 +122,15 @@ Report serving_report(const NamedServing& n) {
     report.document = serving_document(n);
     report.csv = serving_row(n);
     const Run& run = n.question.request;
-    report.before = {fmt::format("{} on {}: {}{}, {}{}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
-                                 name(run.execution), run.software.empty() ? "" : " under " + run.software),
-                     arrivals_text(n)};
-    auto first = n.misfit ? misfit_lines(n) : overload_lines(a);
-    report.before.insert(report.before.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+    report.before = n.misfit ? misfit_lines(n) : overload_lines(a);
+    report.before.push_back(fmt::format("{} on {}: {}{}, {}{}", n.model_name, n.gpu_name, name(run.precision), parallel_text(run.parallel),
+                                        name(run.execution), run.software.empty() ? "" : " under " + run.software));
+    report.before.push_back(arrivals_text(n));
     if (!n.misfit) add_simulation(report, n);
     report.tables.push_back(cache_table(n));
-    for (const auto& text : n.assumptions) report.after.push_back("assumption: " + text);
-    for (const auto& text : n.notes) report.after.push_back("note: " + text);
-    for (std::string& line : assumed_lines(n.assumed)) report.after.push_back(std::move(line));
+    add_lines(report.after, n.assumptions, "assumption: ");
+    add_lines(report.after, n.notes, "note: ");
+    add_lines(report.after, assumed_lines(n.assumed));
     return report;
 }
 

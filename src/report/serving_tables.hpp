@@ -1,5 +1,5 @@
 #pragma once
-/// The tables that a report of simulated serving is made of.
+/// The tables and the document that a report of simulated serving is made of.
 
 #include "report/serving_report.hpp"
 
@@ -15,5 +15,8 @@ Table objective_table(const NamedServing& named);
 Table cache_table(const NamedServing& named);
 /// All figures in one row.
 Table serving_row(const NamedServing& named);
+
+/// The answer as JSON (docs/reference/json.md).
+nlohmann::ordered_json serving_document(const NamedServing& named);
 
 }  // namespace roofcast

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "document/field.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -27,24 +29,28 @@ std::vector<std::string> typed_names(const Engine& engine) {
     return names;
 }
 
+struct KeyRow {
+    std::string_view key;
+    std::string value;
+    std::string_view unit, meaning;
+};
+
 Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
-    Table table{.title = std::move(title),
-                .columns = {{"key", "key", 4, Show::always},
-                            {"value", "value", 4, Show::always, true},
-                            {"unit", "unit"},
-                            {"meaning", "meaning", 4, Show::wide, true}},
-                .rows = {}};
-    for (const auto& stated : stated_keys(stack)) {
-        const auto info = std::find_if(infos.begin(), infos.end(), [&stated](const SoftwareKeyInfo& i) { return i.name == stated.first; });
-        table.rows.push_back({std::string(stated.first), stated.second, std::string(info->unit), std::string(info->meaning)});
+    static const Fields<KeyRow> fields{{{"key", "key", 4, Show::always}, &KeyRow::key},
+                                       {{"value", "value", 4, Show::always, true}, &KeyRow::value},
+                                       {{"unit", "unit"}, &KeyRow::unit},
+                                       {{"meaning", "meaning", 4, Show::wide, true}, &KeyRow::meaning}};
+    std::vector<KeyRow> rows;
+    for (const auto& [key, value] : stated_keys(stack)) {
+        const auto info = std::find_if(infos.begin(), infos.end(), [key = key](const SoftwareKeyInfo& i) { return i.name == key; });
+        rows.push_back({key, value, info->unit, info->meaning});
     }
     if (stack.all_reduce)
-        table.rows.push_back({"all_reduce", stack.all_reduce->name, "", "library whose kernels run all-reduces; absent: the vendor's"});
+        rows.push_back({"all_reduce", stack.all_reduce->name, "", "library whose kernels run all-reduces; absent: the vendor's"});
     for (const auto& family : stack.families)
-        table.rows.push_back(
-            {"families", family->name, "", "kernel family: the first fitted on the GPU's architecture that takes an operator"});
-    return table;
+        rows.push_back({"families", family->name, "", "kernel family: the first fitted on the GPU's architecture that takes an operator"});
+    return table_of(std::move(title), rows, fields);
 }
 
 nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys) {
@@ -56,24 +62,17 @@ nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
-    Table table{.title = "",
-                .columns = {{"family", "family", 4, Show::always},
-                            {"name", "name", 4, Show::always},
-                            {"versions", "versions", 4, Show::always},
-                            {"execution", "execution modes"}},
-                .rows = {}};
+    static const Fields<Engine> fields{{{"family", "family", 4, Show::always}, &Engine::family},
+                                       {{"name", "name", 4, Show::always}, [](const Engine& engine) { return engine.stack.name; }},
+                                       {{"versions", "versions", 4, Show::always}, versions_of},
+                                       {{"execution", "execution modes"}, modes_of}};
     Report report;
     for (const Engine& engine : software.engines) {
-        const std::vector<std::string> names = typed_names(engine);
-        table.rows.push_back({engine.family, engine.stack.name, versions_of(engine), modes_of(engine)});
-        report.document["software"].push_back({{"family", engine.family},
-                                               {"name", engine.stack.name},
-                                               {"versions", versions_of(engine)},
-                                               {"execution", modes_of(engine)},
-                                               {"software", names}});
+        report.document["software"].push_back(json_of(engine, fields));
+        report.document["software"].back()["software"] = typed_names(engine);
     }
-    report.tables.push_back(std::move(table));
-    report.after.emplace_back("`roofcast software show NAME` prints what an engine or an execution mode does and what it costs.");
+    report.tables = {table_of({}, software.engines, fields)};
+    report.after = {"`roofcast software show NAME` prints what an engine or an execution mode does and what it costs."};
     return report;
 }
 
@@ -99,21 +98,17 @@ Report software_report(const SoftwareStack& mode) {
 }
 
 Report software_keys_report() {
-    Table table{.title = "",
-                .columns = {{"key", "key", 4, Show::always},
-                            {"unit", "unit"},
-                            {"default", "default", 4, Show::always},
-                            {"meaning", "meaning", 4, Show::always, true}},
-                .rows = {}};
-    for (const SoftwareKeyInfo& key : software_keys())
-        table.rows.push_back({std::string(key.name), std::string(key.unit),
-                              key.required           ? "required"
-                              : key.fallback.empty() ? "absent"
-                                                     : key.fallback,
-                              std::string(key.meaning)});
+    using Key = SoftwareKeyInfo;
+    static const Fields<Key> fields{{{"key", "key", 4, Show::always}, &Key::name},
+                                    {{"unit", "unit"}, &Key::unit},
+                                    {{"default", "default", 4, Show::always},
+                                     [](const Key& key) {
+                                         return key.required ? "required" : key.fallback.empty() ? "absent" : key.fallback;
+                                     }},
+                                    {{"meaning", "meaning", 4, Show::always, true}, &Key::meaning}};
     Report report;
-    report.document["keys"] = as_json(table);
-    report.tables.push_back(std::move(table));
+    report.tables = {table_of({}, software_keys(), fields)};
+    report.document["keys"] = as_json(report.tables.front());
     return report;
 }
 

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "report/describe.hpp"
-#include "report/prediction_tables.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -24,95 +23,43 @@ Cell written_cell(const SweepRow& row, const std::string& key) {
     return value;
 }
 
-/// A setting: of the completed run, else as the user wrote it.
-Field<SweepRow> setting(const std::string& key, const std::string& title, auto value) {
-    return {{key, title, 4, Show::setting},
-            [key, value](const SweepRow& row) { return row.point.request ? Cell(value(*row.point.request)) : written_cell(row, key); }};
-}
-
-Cell if_given(std::int64_t value) {
-    return value > 0 ? Cell(value) : Cell();
-}
-
-Cell streams_of(const Run& run) {
-    if (!run.streams && !run.software.empty()) return {};  // the software's own
-    return std::int64_t{run.streams.value_or(1)};
-}
-
-const Fields<SweepRow>& sweep_settings() {
-    static const Fields<SweepRow> fields{
-        {{"model", "model", 4, Show::always}, [](const SweepRow& row) { return row.model; }},
-        {{"gpu", "GPU", 4, Show::always}, [](const SweepRow& row) { return row.gpu; }},
-        setting("precision", "precision", [](const Run& run) { return std::string(name(run.precision)); }),
-        setting("weights", "weights", weights_text),
-        setting("kv_precision", "KV", [](const Run& run) { return std::string(name(run.cache_precision())); }),
-        setting("execution", "execution", [](const Run& run) { return std::string(name(run.execution)); }),
-        setting("batch", "batch", [](const Run& run) { return run.batch; }),
-        setting("prompt_tokens", "prompt", [](const Run& run) { return if_given(run.prompt_tokens); }),
-        setting("output_tokens", "output", [](const Run& run) { return if_given(run.generate_tokens); }),
-        setting("image_size", "pixels", [](const Run& run) { return if_given(run.image_size); }),
-        setting("gpus", "GPUs", [](const Run& run) { return run.parallel.gpus(); }),
-        setting("tensor_parallel", "tp", [](const Run& run) { return run.parallel.tensor; }),
-        setting("pipeline_parallel", "pp", [](const Run& run) { return run.parallel.pipeline; }),
-        setting("data_parallel", "dp", [](const Run& run) { return run.parallel.data; }),
-        setting("streams", "streams", streams_of)};
+/// Those of the completed run, else as the user wrote them.
+Fields<SweepRow> sweep_settings() {
+    Fields<SweepRow> fields{{{"model", "model", 4, Show::always}, &SweepRow::model}, {{"gpu", "GPU", 4, Show::always}, &SweepRow::gpu}};
+    for (const Field<Run>& field : run_fields()) {
+        fields.push_back({field.column, [&field](const SweepRow& row) {
+                              return row.point.request ? field.cell(*row.point.request) : written_cell(row, field.column.key);
+                          }});
+    }
     return fields;
 }
 
-/// A figure of a point that runs, which `figure` gives as anything that a cell can hold.
-std::function<Cell(const SweepRow&)> of_point(auto figure) {
-    return [figure](const SweepRow& row) { return row.point.runs() ? Cell(figure(row.point)) : Cell(); };
-}
-auto number_if(std::optional<double> SweepPoint::*value) {
-    return of_point([value](const SweepPoint& p) { return cell_if(p.*value, std::identity{}); });
-}
-auto percent(double Utilization::*rate) {
-    return of_point([rate](const SweepPoint& p) { return 100 * p.utilization.*rate; });
-}
-auto of_memory(auto figure) {
-    return [figure](const SweepRow& row) { return row.point.memory ? Cell(figure(*row.point.memory)) : Cell(); };
-}
-
-Fields<SweepRow> latency_fields() {
-    const auto latency = of_point([](const SweepPoint& p) { return p.latency.in(ms); });
-    const Fields<SweepRow> fields{{{"latency_ms", "latency ms", 4, Show::always}, latency}};
-    return fields + bound_fields<SweepRow>("latency_ms", 4, Show::usual, latency, [](const SweepRow& row) {
-               return row.point.intervals ? std::optional(row.point.intervals->latency) : std::nullopt;
-           });
-}
-
-const Fields<SweepRow>& sweep_figures() {
+Fields<SweepRow> sweep_figures() {
     using Point = SweepPoint;
-    static const Fields<SweepRow> fields =
-        latency_fields() +
-        Fields<SweepRow>{
-            {{"ttft_ms", "TTFT ms"}, of_point([](const Point& p) { return cell_in(p.ttft, ms); })},
-            {{"tpot_ms", "TPOT ms"}, of_point([](const Point& p) { return cell_in(p.tpot, ms); })},
-            {{"throughput_per_s", "items/s", 4, Show::wide}, of_point([](const Point& p) { return p.items_per_second; })},
-            {{"tokens_per_s", "tokens/s"}, number_if(&Point::tokens_per_second)},
-            {{"memory_gb", "memory GB", 3}, of_memory([](const MemoryEstimate& m) { return m.total().in(gb); })},
-            {{"capacity_gb", "usable GB", 3, Show::wide}, of_memory([](const MemoryEstimate& m) { return cell_in(m.usable, gb); })},
-            {{"fits", "fits", 4, Show::always, false, tone_of_fit},
-             of_memory([](const MemoryEstimate& m) { return cell_if(m.fits(), std::identity{}); })},
-            {{"bound", "bound", 4, Show::wide}, of_point([](const Point& p) { return p.bound; })},
-            {{"compute_percent", "% of peak", 3, Show::wide}, percent(&Utilization::compute)},
-            {{"bandwidth_percent", "% of bandwidth", 3, Show::wide}, percent(&Utilization::bandwidth)},
-            {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)},
-            {{"interval_percent", "interval %", 4, Show::data},
-             of_point([](const Point& p) { return p.intervals ? Cell(std::int64_t{interval_percent}) : Cell(); })},
-            {{"speedup", "speed-up", 3, Show::wide}, number_if(&Point::speedup)},
-            {{"parallel_efficiency", "efficiency", 3, Show::wide}, number_if(&Point::parallel_efficiency)},
-            {{"streams_speedup", "streams gain", 3, Show::wide}, number_if(&Point::streams_speedup)},
-            {{"reason", "why not", 4, Show::always, true},
-             [](const SweepRow& row) { return row.point.runs() ? Cell() : Cell(row.point.reason); }},
-            {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
-    return fields;
+    const auto if_it_runs = [](const Fields<Point>& fields) {
+        return part_fields<SweepRow>(
+            "", [](const SweepRow& row) { return row.point.runs() ? &row.point : nullptr; }, fields);
+    };
+    const Fields<Point> utilization = part_fields<Point>(
+        "", [](const Point& p) { return &p.utilization; }, shown(utilization_fields(), Show::wide));
+    return if_it_runs(time_fields<Point>()) +
+           part_fields<SweepRow>(
+               "", [](const SweepRow& row) -> const auto& { return row.point.memory; }, memory_fields()) +
+           if_it_runs(Fields<Point>{{{"bound", "bound", 4, Show::wide}, &Point::bound}} + utilization +
+                      Fields<Point>{{{"interval_percent", "interval %", 4, Show::data},
+                                     [](const Point& p) { return p.intervals ? std::optional(interval_percent) : std::nullopt; }},
+                                    {{"speedup", "speed-up", 3, Show::wide}, &Point::speedup},
+                                    {{"parallel_efficiency", "efficiency", 3, Show::wide}, &Point::parallel_efficiency},
+                                    {{"streams_speedup", "streams gain", 3, Show::wide}, &Point::streams_speedup}}) +
+           Fields<SweepRow>{{{"reason", "why not", 4, Show::always, true}, [](const SweepRow& row) { return text_cell(row.point.reason); }},
+                            {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
 }
 
 }  // namespace
 
 bool is_sweep_column(const std::string& key) {
-    return std::any_of(sweep_settings().begin(), sweep_settings().end(), [&](const auto& field) { return field.column.key == key; });
+    const auto has_key = [&key](const auto& field) { return field.column.key == key; };
+    return key == "model" || key == "gpu" || std::any_of(run_fields().begin(), run_fields().end(), has_key);
 }
 
 Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "document/field.hpp"
 #include "graph/op_text.hpp"
 #include "measurement/row_text.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -17,49 +17,44 @@ using Json = nlohmann::ordered_json;
 
 /// Better bands are plain: what stands out is what to distrust.
 Tone tone_of_band(const Cell& cell) {
-    const auto* text = std::get_if<std::string>(&cell);
-    if (text == nullptr) return Tone::plain;
-    return *text == name(Band::needs_improvement) ? Tone::bad : *text == name(Band::fair) ? Tone::warning : Tone::plain;
+    return cell == cell_of(Band::needs_improvement) ? Tone::bad : cell == cell_of(Band::fair) ? Tone::warning : Tone::plain;
 }
 
 /// NaN, of no rows, becomes null in JSON and a dash in text.
-Field<AccuracyGroup> error_field(const char* key, const char* title, AccuracySummary AccuracyGroup::*of, double AccuracySummary::*value,
-                                 Show show = Show::usual) {
-    return {{key, title, 3, show}, [of, value](const AccuracyGroup& group) { return group.*of.*value; }};
-}
-
 const Fields<AccuracyGroup>& error_fields() {
+    using Group = AccuracyGroup;
     using Summary = AccuracySummary;
-    static const Fields<AccuracyGroup> fields{
-        {{"rows", "rows", 4, Show::always}, [](const AccuracyGroup& group) { return group.ours.rows; }},
-        error_field("mape_percent", "MAPE %", &AccuracyGroup::ours, &Summary::mape_percent, Show::always),
-        error_field("median_ape_percent", "median %", &AccuracyGroup::ours, &Summary::median_ape_percent, Show::always),
-        error_field("p90_ape_percent", "P90 %", &AccuracyGroup::ours, &Summary::p90_ape_percent),
-        error_field("bias_percent", "bias %", &AccuracyGroup::ours, &Summary::bias_percent),
-        error_field("accuracy_percent", "accuracy %", &AccuracyGroup::ours, &Summary::accuracy_percent, Show::wide),
+    const auto ours = [](double Summary::*figure) { return [figure](const Group& group) { return group.ours.*figure; }; };
+    const auto roofline = [](double Summary::*figure) { return [figure](const Group& group) { return group.roofline.*figure; }; };
+    static const Fields<Group> fields{
+        {{"rows", "rows", 4, Show::always}, [](const Group& group) { return group.ours.rows; }},
+        {{"mape_percent", "MAPE %", 3, Show::always}, ours(&Summary::mape_percent)},
+        {{"median_ape_percent", "median %", 3, Show::always}, ours(&Summary::median_ape_percent)},
+        {{"p90_ape_percent", "P90 %", 3}, ours(&Summary::p90_ape_percent)},
+        {{"bias_percent", "bias %", 3}, ours(&Summary::bias_percent)},
+        {{"accuracy_percent", "accuracy %", 3, Show::wide}, ours(&Summary::accuracy_percent)},
         {{"band", "band", 4, Show::wide, false, tone_of_band},
-         [](const AccuracyGroup& group) {
-             return group.ours.rows > 0 ? Cell(std::string(name(band(group.ours.accuracy_percent)))) : Cell();
-         }},
+         [](const Group& group) { return group.ours.rows > 0 ? cell_of(band(group.ours.accuracy_percent)) : Cell(); }},
         {{"coverage_percent", "in 80% interval", 3},
-         [](const AccuracyGroup& group) { return group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()); }},
-        error_field("roofline_mape_percent", "roofline MAPE %", &AccuracyGroup::roofline, &Summary::mape_percent),
-        error_field("roofline_median_ape_percent", "roofline median %", &AccuracyGroup::roofline, &Summary::median_ape_percent, Show::wide),
-        error_field("roofline_bias_percent", "roofline bias %", &AccuracyGroup::roofline, &Summary::bias_percent, Show::wide)};
+         [](const Group& group) { return group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()); }},
+        {{"roofline_mape_percent", "roofline MAPE %", 3}, roofline(&Summary::mape_percent)},
+        {{"roofline_median_ape_percent", "roofline median %", 3, Show::wide}, roofline(&Summary::median_ape_percent)},
+        {{"roofline_bias_percent", "roofline bias %", 3, Show::wide}, roofline(&Summary::bias_percent)}};
     return fields;
 }
 
 Table accuracy_table(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by) {
     Fields<AccuracyGroup> fields;
-    for (std::size_t i = 0; i < by.size(); ++i)
-        fields.push_back({{std::string(name(by[i])), std::string(name(by[i])), 4, Show::always},
-                          [i](const AccuracyGroup& group) { return group.values[i]; }});
-    return table_of<AccuracyGroup>("Accuracy by group (roofline: the data sheet alone)", group_by(validation, measurements, by),
-                                   std::move(fields) + error_fields());
+    for (std::size_t i = 0; i < by.size(); ++i) {
+        const std::string key(name(by[i]));
+        fields.push_back({{key, key, 4, Show::always}, [i](const AccuracyGroup& group) { return group.values[i]; }});
+    }
+    return table_of("Accuracy by group (roofline: the data sheet alone)", group_by(validation, measurements, by),
+                    std::move(fields) + error_fields());
 }
 
 Table overall_table(const Validation& validation) {
-    return table_of<AccuracyGroup>("Overall", std::vector{overall(validation)}, error_fields());
+    return table_of("Overall", std::vector{overall(validation)}, error_fields());
 }
 
 /// A row of measurements, judged or set aside, in words.
@@ -85,41 +80,44 @@ RowText text_of(bool is_model, std::size_t index, const Measurements& measuremen
     return {k.gpu, k.op_name, std::string(name(k.precision)), shape_text(k.op), "latency_us", place_text(k.origin), k.latency.in(us)};
 }
 
-Fields<RowText> row_fields() {
-    return {{{"gpu", "GPU", 4, Show::always}, [](const RowText& row) { return row.gpu; }},
-            {{"op", "op", 4, Show::setting}, [](const RowText& row) { return row.op; }},
-            {{"precision", "precision", 4, Show::setting}, [](const RowText& row) { return text_cell(row.precision); }},
-            {{"shape", "shape", 4, Show::always, true}, [](const RowText& row) { return row.shape; }},
-            {{"metric", "metric", 4, Show::setting}, [](const RowText& row) { return row.metric; }}};
+const Fields<RowText>& row_fields() {
+    static const Fields<RowText> fields{
+        {{"gpu", "GPU", 4, Show::always}, &RowText::gpu},
+        {{"op", "op", 4, Show::setting}, &RowText::op},
+        {{"precision", "precision", 4, Show::setting}, [](const RowText& r) { return text_cell(r.precision); }},
+        {{"shape", "shape", 4, Show::always, true}, &RowText::shape},
+        {{"metric", "metric", 4, Show::setting}, &RowText::metric}};
+    return fields;
+}
+
+const Fields<PredictedTerms>& judged_terms() {
+    using Terms = PredictedTerms;
+    static const Fields<Terms> fields = shown(Fields<Terms>{{{"compute_us", "compute us", 3}, &Terms::compute, us},
+                                                            {{"dram_us", "DRAM us", 3}, &Terms::dram, us},
+                                                            {{"l2_us", "L2 us", 3}, &Terms::l2, us},
+                                                            {{"launch_us", "launch us", 3}, &Terms::launch, us},
+                                                            {{"power_us", "power us", 3}, &Terms::power, us},
+                                                            {{"communication_us", "comm. us", 3}, &Terms::communication, us},
+                                                            {{"host_us", "CPU us", 3}, &Terms::host, us}},
+                                              Show::wide) +
+                                        Fields<Terms>{{{"bound", "bound"}, [](const Terms& t) { return text_cell(t.bound); }}};
+    return fields;
 }
 
 Table worst_table(const Validation& validation, const Measurements& measurements, std::size_t count) {
-    const auto term = [](Seconds PredictedTerms::*part) {
-        return [part](const RowText& row) { return row.judged->terms ? Cell(((*row.judged->terms).*part).in(us)) : Cell(); };
-    };
+    const Fields<JudgedRow> judged_fields = Fields<JudgedRow>{{{"measured", "measured", 4, Show::always}, &JudgedRow::measured},
+                                                              {{"predicted", "predicted", 4, Show::always}, &JudgedRow::predicted},
+                                                              {{"ape_percent", "APE %", 3, Show::always}, &JudgedRow::ape_percent}} +
+                                            part_fields<JudgedRow>("", &JudgedRow::terms, judged_terms());
     const Fields<RowText> fields =
-        row_fields() +
-        Fields<RowText>{
-            {{"measured", "measured", 4, Show::always}, [](const RowText& row) { return row.judged->measured; }},
-            {{"predicted", "predicted", 4, Show::always}, [](const RowText& row) { return row.judged->predicted; }},
-            {{"ape_percent", "APE %", 3, Show::always}, [](const RowText& row) { return row.judged->ape_percent(); }},
-            {{"compute_us", "compute us", 3, Show::wide}, term(&PredictedTerms::compute)},
-            {{"dram_us", "DRAM us", 3, Show::wide}, term(&PredictedTerms::dram)},
-            {{"l2_us", "L2 us", 3, Show::wide}, term(&PredictedTerms::l2)},
-            {{"launch_us", "launch us", 3, Show::wide}, term(&PredictedTerms::launch)},
-            {{"power_us", "power us", 3, Show::wide}, term(&PredictedTerms::power)},
-            {{"communication_us", "comm. us", 3, Show::wide}, term(&PredictedTerms::communication)},
-            {{"host_us", "CPU us", 3, Show::wide},
-             [](const RowText& row) { return row.judged->terms ? cell_in(row.judged->terms->host, us) : Cell(); }},
-            {{"bound", "bound"}, [](const RowText& row) { return row.judged->terms ? text_cell(row.judged->terms->bound) : Cell(); }},
-            {{"at", "at"}, [](const RowText& row) { return row.at; }}};
+        row_fields() + part_fields<RowText>("", &RowText::judged, judged_fields) + Fields<RowText>{{{"at", "at"}, &RowText::at}};
     std::vector<RowText> rows;
     for (const std::size_t i : worst_rows(validation, count)) {
         const JudgedRow& judged = validation.rows[i];
         rows.push_back(text_of(judged.is_model, judged.index, measurements));
         rows.back().judged = &judged;
     }
-    return table_of<RowText>("Worst rows, with the terms of the prediction", rows, fields);
+    return table_of("Worst rows, with the terms of the prediction", rows, fields);
 }
 
 std::vector<RowText> impossible_rows(const Validation& validation, const Measurements& measurements) {
@@ -136,11 +134,10 @@ constexpr std::size_t listed_impossible = 100;  ///< in the text; JSON lists all
 Table impossible_table(std::vector<RowText> rows) {
     const std::size_t all = rows.size();
     rows.resize(std::min(listed_impossible, all));
-    const Fields<RowText> fields =
-        row_fields() + Fields<RowText>{{{"measured", "measured", 4, Show::always}, [](const RowText& row) { return row.measured; }},
-                                       {{"limit", "limit", 4, Show::always}, [](const RowText& row) { return row.limit; }},
-                                       {{"at", "at"}, [](const RowText& row) { return row.at; }}};
-    return table_of<RowText>(
+    const Fields<RowText> fields = row_fields() + Fields<RowText>{{{"measured", "measured", 4, Show::always}, &RowText::measured},
+                                                                  {{"limit", "limit", 4, Show::always}, &RowText::limit},
+                                                                  {{"at", "at"}, &RowText::at}};
+    return table_of(
         fmt::format("Set aside: {} rows better than the data sheet allows by more than {:.0f} %{}", all, 100 * impossible_margin,
                     rows.size() < all ? fmt::format(" (the first {}, JSON has all)", rows.size()) : ""),
         rows, fields);
@@ -148,18 +145,23 @@ Table impossible_table(std::vector<RowText> rows) {
 
 /// Skipped rows by reason, most frequent first.
 Table skipped_table(const Validation& validation, std::size_t limit) {
+    struct Row {
+        std::int64_t rows;
+        std::string first, reason;
+    };
+    static const Fields<Row> fields{{{"rows", "rows"}, &Row::rows},
+                                    {{"first", "first at", 4, Show::always}, &Row::first},
+                                    {{"reason", "reason", 4, Show::always, true}, &Row::reason}};
     const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
-    Table table{fmt::format("Skipped: {} rows", validation.skipped.rows()),
-                {{"rows", "rows"}, {"first", "first at", 4, Show::always}, {"reason", "reason", 4, Show::always, true}},
-                {}};
     std::int64_t left = validation.skipped.rows();
+    std::vector<Row> rows;
     for (std::size_t i = 0; i < std::min(limit, reasons.size()); ++i) {
         const SkippedReason& r = reasons[i];
-        table.rows.push_back({r.rows, place_text({{}, {}, r.file, r.line}), r.reason});
+        rows.push_back({r.rows, place_text({{}, {}, r.file, r.line}), r.reason});
         left -= r.rows;
     }
-    if (left > 0) table.rows.push_back({left, "", fmt::format("{} other reasons; `format` json lists them", reasons.size() - limit)});
-    return table;
+    if (left > 0) rows.push_back({left, "", fmt::format("{} other reasons; `format` json lists them", reasons.size() - limit)});
+    return table_of(fmt::format("Skipped: {} rows", validation.skipped.rows()), rows, fields);
 }
 
 Json json_document(const Validation& validation, const Measurements& measurements, const Table& accuracy, const Table& worst) {
@@ -174,10 +176,7 @@ Json json_document(const Validation& validation, const Measurements& measurement
     }
     document["overall"] = std::move(total);
     document["groups"] = as_json(accuracy);
-    Json skipped = Json::array();
-    for (const SkippedReason& r : validation.skipped.reasons())
-        skipped.push_back({{"rows", r.rows}, {"file", r.file}, {"line", r.line}, {"reason", r.reason}});
-    document["skipped"] = std::move(skipped);
+    document["skipped"] = skipped_json(validation.skipped);
     Json impossible = Json::array();
     for (std::size_t i = 0; i < validation.impossible.size(); ++i) {
         const ImpossibleRow& row = validation.impossible[i];

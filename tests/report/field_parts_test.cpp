@@ -1,7 +1,6 @@
-#include "report/field_parts.hpp"
-
 #include <doctest/doctest.h>
 
+#include "report/bounds.hpp"
 #include "report/comparison_rows.hpp"
 #include "report/cost_figures.hpp"
 #include "report/recommendation_tables.hpp"
