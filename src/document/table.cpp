@@ -51,6 +51,13 @@ bool is_numeric_column(const Table& table, std::size_t column) {
     return any;
 }
 
+Report table_report(const std::string& key, Table table) {
+    Report report;
+    report.document[key] = as_json(table);
+    report.tables = {std::move(table)};
+    return report;
+}
+
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix) {
     for (const std::string& line : more) lines.push_back(prefix + line);
 }

@@ -65,6 +65,9 @@ inline constexpr int schema_version = 2;
 /// text: cells that begin with = + - @ and are no numbers.
 std::string csv_field(std::string_view text);
 
+/// One table, which the document has under `key`.
+Report table_report(const std::string& key, Table table);
+
 /// Adds each of `more` behind `prefix`.
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
 /// Adds those that are not there yet.

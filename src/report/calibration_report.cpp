@@ -246,10 +246,7 @@ Report left_out_report(const std::vector<LeftOutGpu>& left_out) {
             if (group.held_out) rows.push_back({gpu, group});
         }
     }
-    Report report;
-    report.tables = {table_of("Accuracy on GPUs that the fit did not see", rows, fields)};
-    report.document["left_out"] = as_json(report.tables.front());
-    return report;
+    return table_report("left_out", table_of("Accuracy on GPUs that the fit did not see", rows, fields));
 }
 
 }  // namespace roofcast

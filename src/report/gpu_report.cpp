@@ -27,71 +27,79 @@ std::string assumed_keys(const GpuProfile& gpu) {
     return fmt::format("{}", fmt::join(keys, " "));
 }
 
-/// Rows of the table of facts; a value that was assumed carries the reason.
-class FactTable {
-public:
-    explicit FactTable(const GpuProfile& gpu) : gpu_(gpu) {
-        table_.columns = {{"property", "property", 4, Show::always},
-                          {"value", "value", 5, Show::always},
-                          {"unit", "unit", 4, Show::usual, true},
-                          {"assumed", "assumed", 4, Show::usual, true}};
+/// Why a fact was assumed; empty where the profile states it.
+std::string assumed_reason(const GpuProfile& gpu, const std::string& key) {
+    for (const auto& a : gpu.assumed) {
+        if (last_part(a.key) == key) return "assumed: " + a.reason;
     }
-    void add(const std::string& key, Cell value, const std::string& unit = {}) {
-        if (std::holds_alternative<std::monostate>(value)) return;
-        table_.rows.push_back({key, std::move(value), text_cell(unit), text_cell(reason(key))});
-    }
-    [[nodiscard]] Table finished() const { return table_; }
+    if (key == "gpus_per_machine" && gpu.gpus_per_machine_source.starts_with("assumed")) return gpu.gpus_per_machine_source;
+    if (key == "pcie" && gpu.pcie_source.starts_with("assumed")) return gpu.pcie_source;
+    return {};
+}
 
-private:
-    [[nodiscard]] std::string reason(const std::string& key) const {
-        for (const auto& a : gpu_.assumed) {
-            if (last_part(a.key) == key) return "assumed: " + a.reason;
-        }
-        if (key == "gpus_per_machine" && gpu_.gpus_per_machine_source.starts_with("assumed")) return gpu_.gpus_per_machine_source;
-        if (key == "pcie" && gpu_.pcie_source.starts_with("assumed")) return gpu_.pcie_source;
-        return {};
-    }
-    const GpuProfile& gpu_;
-    Table table_;
-};
+/// Facts of a profile, with their units as titles; empty where there is nothing to say.
+const Fields<GpuProfile>& fact_fields() {
+    using Gpu = GpuProfile;
+    const auto text = [](std::string Gpu::*value) { return [value](const Gpu& gpu) { return text_cell(gpu.*value); }; };
+    const auto flag = [](bool Gpu::*value, Cell cell = true) { return [=](const Gpu& gpu) { return gpu.*value ? cell : Cell(); }; };
+    const auto unlike_boost = [](Hertz Gpu::*clock) {
+        return [clock](const Gpu& gpu) { return gpu.*clock != gpu.boost_clock ? cell_of(gpu.*clock, mhz) : Cell(); };
+    };
+    static const Fields<Gpu> fields{
+        {{"id", ""}, &Gpu::id},
+        {{"name", ""}, &Gpu::name},
+        {{"vendor", ""}, text(&Gpu::vendor)},
+        {{"architecture", ""}, &Gpu::architecture},
+        {{"compute_capability", ""},
+         [](const Gpu& gpu) {
+             const auto& cc = gpu.compute_capability;
+             return cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell();
+         }},
+        {{"release_year", ""}, [](const Gpu& gpu) { return count_cell(gpu.release_year); }},
+        {{"form_factor", ""}, text(&Gpu::form_factor)},
+        {{"sm_count", ""}, &Gpu::sm_count},
+        {{"base_clock_mhz", "MHz"}, &Gpu::base_clock, mhz},
+        {{"boost_clock_mhz", "MHz"}, &Gpu::boost_clock, mhz},
+        {{"sustained_clock_mhz", "MHz"},
+         [](const Gpu& gpu) { return gpu.sustained_clock > 0 * hertz ? cell_of(gpu.sustained_clock, mhz) : Cell(); }},
+        {{"peak_clock_mhz", "MHz"}, unlike_boost(&Gpu::peak_clock)},
+        {{"tensor_clock_mhz", "MHz"}, unlike_boost(&Gpu::tensor_clock)},
+        {{"capacity_gb", "GB of the data sheet, 2^30 bytes"},
+         [](const Gpu& gpu) { return gpu.capacity ? cell_of(gpu.capacity, gib) : Cell("pluggable"); }},
+        {{"usable_gb", "GB of 10^9 bytes that programs can allocate"}, &Gpu::usable_memory, gb},
+        {{"type", ""}, text(&Gpu::memory_type)},
+        {{"bandwidth_gb_s", "GB/s"}, &Gpu::bandwidth, gb_per_s},
+        {{"delivered_fraction", ""}, [](const Gpu& gpu) { return gpu.delivered_fraction < 1 ? Cell(gpu.delivered_fraction) : Cell(); }},
+        {{"inline_ecc", ""}, flag(&Gpu::inline_ecc)},
+        {{"l2_mib", "MiB"}, &Gpu::l2, mib},
+        {{"shared_memory_per_sm_kib", "KiB"}, &Gpu::shared_memory_per_sm, kib},
+        {{"registers_per_sm_kib", "KiB"}, &Gpu::registers_per_sm, kib},
+        {{"nvlink_switch", ""}, flag(&Gpu::nvlink_switch, "yes")},
+        {{"nvlink_gb_s", "GB/s, total of both directions"}, &Gpu::nvlink, gb_per_s},
+        {{"nvlink_gpus", "joined by a bridge; more reach each other over PCIe"}, &Gpu::nvlink_gpus},
+        {{"gpus_per_machine", "at most; between machines there is a network"}, &Gpu::gpus_per_machine},
+        {{"pcie_generation", ""}, &Gpu::pcie_generation},
+        {{"pcie_lanes", ""}, &Gpu::pcie_lanes},
+        {{"pcie", "how GPUs of a machine reach each other over PCIe"},
+         [](const Gpu& gpu) { return !gpu.nvlink || gpu.nvlink_gpus ? cell_of(gpu.pcie) : Cell(); }},
+        {{"process_nm", "nm"}, &Gpu::process_nm},
+        {{"tdp_watts", "W"}, &Gpu::tdp, watt},
+        {{"idle_watts", "W"}, &Gpu::idle, watt},
+        {{"thermally_limited", ""}, flag(&Gpu::thermally_limited)}};
+    return fields;
+}
 
+/// A row a fact; a value that was assumed carries the reason.
 Table facts(const GpuProfile& gpu) {
-    FactTable table(gpu);
-    const auto& cc = gpu.compute_capability;
-    table.add("id", gpu.id);
-    table.add("name", gpu.name);
-    table.add("vendor", text_cell(gpu.vendor));
-    table.add("architecture", gpu.architecture);
-    table.add("compute_capability", cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell());
-    table.add("release_year", gpu.release_year > 0 ? Cell(std::int64_t{gpu.release_year}) : Cell());
-    table.add("form_factor", text_cell(gpu.form_factor));
-    table.add("sm_count", gpu.sm_count);
-    table.add("base_clock_mhz", gpu.base_clock.in(mhz), "MHz");
-    table.add("boost_clock_mhz", gpu.boost_clock.in(mhz), "MHz");
-    if (gpu.sustained_clock > 0 * hertz) table.add("sustained_clock_mhz", gpu.sustained_clock.in(mhz), "MHz");
-    if (gpu.peak_clock != gpu.boost_clock) table.add("peak_clock_mhz", gpu.peak_clock.in(mhz), "MHz");
-    if (gpu.tensor_clock != gpu.boost_clock) table.add("tensor_clock_mhz", gpu.tensor_clock.in(mhz), "MHz");
-    table.add("capacity_gb", gpu.capacity ? Cell(gpu.capacity->in(gib)) : Cell("pluggable"), "GB of the data sheet, 2^30 bytes");
-    if (const auto usable = gpu.usable_memory()) table.add("usable_gb", usable->in(gb), "GB of 10^9 bytes that programs can allocate");
-    table.add("type", text_cell(gpu.memory_type));
-    table.add("bandwidth_gb_s", gpu.bandwidth.in(gb_per_s), "GB/s");
-    if (gpu.delivered_fraction < 1) table.add("delivered_fraction", gpu.delivered_fraction);
-    if (gpu.inline_ecc) table.add("inline_ecc", true);
-    table.add("l2_mib", gpu.l2.in(mib), "MiB");
-    table.add("shared_memory_per_sm_kib", gpu.shared_memory_per_sm.in(kib), "KiB");
-    table.add("registers_per_sm_kib", gpu.registers_per_sm.in(kib), "KiB");
-    if (gpu.nvlink_switch) table.add("nvlink_switch", "yes");
-    table.add("nvlink_gb_s", gpu.nvlink ? Cell(gpu.nvlink->in(gb_per_s)) : Cell(), "GB/s, total of both directions");
-    if (gpu.nvlink_gpus) table.add("nvlink_gpus", *gpu.nvlink_gpus, "joined by a bridge; more reach each other over PCIe");
-    table.add("gpus_per_machine", gpu.gpus_per_machine, "at most; between machines there is a network");
-    table.add("pcie_generation", std::int64_t{gpu.pcie_generation});
-    table.add("pcie_lanes", std::int64_t{gpu.pcie_lanes});
-    if (!gpu.nvlink || gpu.nvlink_gpus) table.add("pcie", std::string(name(gpu.pcie)), "how GPUs of a machine reach each other over PCIe");
-    table.add("process_nm", gpu.process_nm, "nm");
-    table.add("tdp_watts", gpu.tdp.in(watt), "W");
-    table.add("idle_watts", gpu.idle.in(watt), "W");
-    if (gpu.thermally_limited) table.add("thermally_limited", true);
-    return table.finished();
+    using Fact = Field<GpuProfile>;
+    const Fields<Fact> columns{{{"property", "property", 4, Show::always}, [](const Fact& fact) { return fact.column.key; }},
+                               {{"value", "value", 5, Show::always}, [&gpu](const Fact& fact) { return fact.cell(gpu); }},
+                               {{"unit", "unit", 4, Show::usual, true}, [](const Fact& fact) { return text_cell(fact.column.title); }},
+                               {{"assumed", "assumed", 4, Show::usual, true},
+                                [&gpu](const Fact& fact) { return text_cell(assumed_reason(gpu, fact.column.key)); }}};
+    Fields<GpuProfile> known = fact_fields();
+    std::erase_if(known, [&gpu](const Fact& fact) { return fact.cell(gpu) == Cell(); });
+    return table_of({}, known, columns);
 }
 
 /// One line for each format: what its matrix products and its element-wise arithmetic run at.
@@ -178,9 +186,7 @@ Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
     }
     fields.push_back({{"tdp_watts", "TDP W", 4, Show::wide}, &Gpu::tdp, watt});
     fields.push_back({{"assumed", "assumed", 4, Show::wide, true}, [](const Gpu& gpu) { return text_cell(assumed_keys(gpu)); }});
-    Report report;
-    report.tables = {table_of({}, gpus, fields)};
-    report.document = {{"gpus", as_json(report.tables.front())}};
+    Report report = table_report("gpus", table_of({}, gpus, fields));
     report.after = {"Peaks are dense GEMMs with fp32 accumulation, in TFLOPS (int8: TOPS). Empty: not supported."};
     return report;
 }

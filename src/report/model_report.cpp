@@ -68,21 +68,21 @@ void add_decoder_figures(const Workload& workload, const DecoderLlm& decoder, do
     Run run = default_run(workload);
     if (workload.native_cache) run.kv_precision = workload.native_cache;
     const double token = cache_per_token(decoder, run).in(byte), fixed = fixed_cache(decoder, run).in(byte);
-    auto& json = report.document;
-    json["language_parameters"] = parameters.all;
-    json["active_parameters"] = parameters.active;
     const double with_embedding = parameters.active + (decoder.tied_embeddings ? 0 : parameters.tables / 2);
-    json["active_parameters_with_embedding"] = with_embedding;
-    json["prediction_parameters"] = parameters.prediction;
-    json["checkpoint_parameters"] = all_parameters + parameters.prediction;
-    json["kv_precision"] = name(run.cache_precision());
-    json["kv_bytes_per_token"] = token;
-    json["kv_bytes_per_sequence"] = fixed;
+    const double checkpoint = all_parameters + parameters.prediction;
+    report.document.update({{"language_parameters", parameters.all},
+                            {"active_parameters", parameters.active},
+                            {"active_parameters_with_embedding", with_embedding},
+                            {"prediction_parameters", parameters.prediction},
+                            {"checkpoint_parameters", checkpoint},
+                            {"kv_precision", name(run.cache_precision())},
+                            {"kv_bytes_per_token", token},
+                            {"kv_bytes_per_sequence", fixed}});
     const auto add = [&report](const char* name, std::string value) { report.facts.emplace_back(name, std::move(value)); };
     add("active", fmt::format("{:.0f} parameters a token, {:.0f} with the input embedding", parameters.active, with_embedding));
     if (parameters.prediction > 0)
-        add("checkpoint", fmt::format("{:.0f} parameters, with the multi-token prediction modules that ordinary decoding leaves out",
-                                      all_parameters + parameters.prediction));
+        add("checkpoint",
+            fmt::format("{:.0f} parameters, with the multi-token prediction modules that ordinary decoding leaves out", checkpoint));
     add("KV cache", fmt::format("{:.0f} bytes a token in {}{}", token, name(run.cache_precision()),
                                 fixed > 0 ? fmt::format(", and {:.0f} bytes a sequence (windows, states)", fixed) : std::string()));
 }
@@ -116,10 +116,7 @@ Report model_list_report(const std::vector<Workload>& workloads) {
          [](const Listed& l) { return verdict(l.agreement); }}};
     std::vector<Listed> listed;
     for (const Workload& workload : workloads) listed.push_back({workload, agreement_with_published(workload)});
-    Report report;
-    report.tables = {table_of({}, listed, fields)};
-    report.document["models"] = as_json(report.tables.front());
-    return report;
+    return table_report("models", table_of({}, listed, fields));
 }
 
 Report model_report(const Workload& workload, const Run& sizes) {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "io/number_text.hpp"
+#include "prediction/longest_phase.hpp"
 #include "report/prediction_report.hpp"
-#include "report/prediction_tables.hpp"
 #include "report/run_parts.hpp"
 
 namespace roofcast {
@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> result_facts(const NamedPredict
         fmt::format("{} {}{}", significant(rate), p.tokens_per_second ? "output tokens/s" : "items/s", interval_text(latency, rate)));
     if (p.intervals) add("interval", fmt::format("{} % of measurements, from {}", interval_percent, known.basis));
     add("first run", fmt::format("about {} more (assumed, not in the latency)", readable_time(p.cold_extra.in(s))));
-    add("bound by", main_bound(p));
+    add("bound by", longest_phase(p).bound);
     return facts;
 }
 

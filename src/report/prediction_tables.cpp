@@ -1,5 +1,6 @@
 #include "report/prediction_tables.hpp"
 
+#include "prediction/longest_phase.hpp"
 #include "report/prediction_report.hpp"
 #include "report/run_parts.hpp"
 
@@ -41,14 +42,6 @@ Fields<Prediction> more_bounds() {
 
 }  // namespace
 
-std::string main_bound(const Prediction& p) {
-    const Phase* longest = nullptr;
-    for (const Phase& phase : p.phases) {
-        if (longest == nullptr || phase.latency > longest->latency) longest = &phase;
-    }
-    return longest == nullptr ? "" : longest->bound;
-}
-
 Fields<NamedPrediction> prediction_fields() {
     const auto if_it_runs = [](const Fields<Prediction>& fields) {
         return part_fields<Named>(
@@ -57,7 +50,7 @@ Fields<NamedPrediction> prediction_fields() {
     return setting_fields() + if_it_runs(time_fields<Prediction>()) +
            part_fields<Named>(
                "", [](const Named& n) { return &n.prediction.memory; }, memory_fields()) +
-           if_it_runs({{{"bound", "bound", 4, Show::wide}, main_bound}}) +
+           if_it_runs({{{"bound", "bound", 4, Show::wide}, [](const Prediction& p) { return longest_phase(p).bound; }}}) +
            Fields<Named>{{{"assumed", "assumed", 4, Show::data}, [](const Named& n) { return assumed_keys(n.assumed); }}} +
            if_it_runs(more_bounds());
 }

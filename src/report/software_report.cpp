@@ -53,10 +53,13 @@ Table keys_of(const SoftwareStack& stack, std::string title) {
     return table_of(std::move(title), rows, fields);
 }
 
-nlohmann::ordered_json document_of(const SoftwareStack& stack, const Table& keys) {
-    nlohmann::ordered_json document{{"name", stack.name}, {"execution", name(stack.execution)}, {"source", stack.source}};
-    document["keys"] = as_json(keys);
-    return document;
+/// The keys of `stack`, below `title`, and where they are from.
+void add_stack(Report& report, const SoftwareStack& stack, std::string title, const std::string& source) {
+    Table keys = keys_of(stack, std::move(title));
+    report.document["software"].push_back(
+        {{"name", stack.name}, {"execution", name(stack.execution)}, {"source", stack.source}, {"keys", as_json(keys)}});
+    report.tables.push_back(std::move(keys));
+    report.after.push_back(source);
 }
 
 }  // namespace
@@ -80,20 +83,16 @@ Report software_report(const std::vector<const Engine*>& chosen) {
     Report report;
     report.document["software"] = nlohmann::ordered_json::array();
     for (const Engine* engine : chosen) {
-        Table keys = keys_of(engine->stack, fmt::format("{} ({}), family {}", engine->stack.name, modes_of(*engine), engine->family));
-        report.document["software"].push_back(document_of(engine->stack, keys));
-        report.tables.push_back(std::move(keys));
-        report.after.push_back(fmt::format("{}: {}", engine->stack.name, engine->stack.source));
+        const SoftwareStack& stack = engine->stack;
+        add_stack(report, stack, fmt::format("{} ({}), family {}", stack.name, modes_of(*engine), engine->family),
+                  fmt::format("{}: {}", stack.name, stack.source));
     }
     return report;
 }
 
 Report software_report(const SoftwareStack& mode) {
     Report report;
-    Table keys = keys_of(mode, fmt::format("{} (execution mode)", mode.name));
-    report.document["software"] = nlohmann::ordered_json::array({document_of(mode, keys)});
-    report.tables.push_back(std::move(keys));
-    report.after.push_back(mode.source);
+    add_stack(report, mode, fmt::format("{} (execution mode)", mode.name), mode.source);
     return report;
 }
 
@@ -106,10 +105,7 @@ Report software_keys_report() {
                                          return key.required ? "required" : key.fallback.empty() ? "absent" : key.fallback;
                                      }},
                                     {{"meaning", "meaning", 4, Show::always, true}, &Key::meaning}};
-    Report report;
-    report.tables = {table_of({}, software_keys(), fields)};
-    report.document["keys"] = as_json(report.tables.front());
-    return report;
+    return table_report("keys", table_of({}, software_keys(), fields));
 }
 
 }  // namespace roofcast

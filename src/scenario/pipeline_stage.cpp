@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "io/field_names.hpp"
+#include "prediction/longest_phase.hpp"
 #include "prediction/shapes.hpp"
 #include "roofcast/error.hpp"
 
@@ -71,9 +72,7 @@ void predict_model(PredictedStage& into, const PipelineStage& stage, const Pipel
     result.device = result.stage.resource();
     result.precision = std::string(name(request.precision));
     result.call = p.latency;
-    const auto longest =
-        std::max_element(p.phases.begin(), p.phases.end(), [](const Phase& a, const Phase& b) { return a.latency < b.latency; });
-    result.bound = longest->bound;
+    result.bound = longest_phase(p).bound;
     if (p.intervals) result.interval = p.intervals->latency;
     result.memory = p.memory;
     if (p.memory.fits() == false)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "prediction/longest_phase.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
@@ -26,10 +27,8 @@ void take_figures(SweepPoint& point, const Prediction& p) {
     point.items_per_second = p.items_per_second;
     point.tokens_per_second = p.tokens_per_second;
     point.intervals = p.intervals;
-    const auto longest =
-        std::max_element(p.phases.begin(), p.phases.end(), [](const Phase& a, const Phase& b) { return a.latency < b.latency; });
-    point.bound = longest->bound;
-    point.utilization = longest->utilization;
+    point.bound = longest_phase(p).bound;
+    point.utilization = longest_phase(p).utilization;
 }
 
 std::int64_t gpus(const SweepPoint& point) {

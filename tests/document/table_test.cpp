@@ -37,19 +37,6 @@ TEST_CASE("a number that is not finite is null in JSON and empty in CSV") {
     CHECK(as_csv(table) == "x\n\n");
 }
 
-TEST_CASE("significant digits without exponent or trailing zeros") {
-    CHECK(significant(1234.5678) == "1235");
-    CHECK(significant(0.00123456) == "0.001235");
-    CHECK(significant(2.0) == "2");
-    CHECK(significant(0.0) == "0");
-}
-
-TEST_CASE("times and sizes take the unit that suits them") {
-    CHECK(readable_time(0.00321) == "3.21 ms");
-    CHECK(readable_time(4.2e-6) == "4.2 us");
-    CHECK(readable_bytes(15.3e9) == "15.3 GB");
-}
-
 TEST_CASE("cells that a terminal or a spreadsheet would obey are shown as text") {
     CHECK(csv_field("=1+2") == "'=1+2");
     CHECK(csv_field("=HYPERLINK(\"x\",\"y\")") == "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");

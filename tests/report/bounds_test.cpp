@@ -1,6 +1,7 @@
+#include "report/bounds.hpp"
+
 #include <doctest/doctest.h>
 
-#include "report/bounds.hpp"
 #include "report/comparison_rows.hpp"
 #include "report/cost_figures.hpp"
 #include "report/recommendation_tables.hpp"
@@ -16,21 +17,11 @@ struct Box {
     std::optional<IntervalRatio> interval;
 };
 
-const Fields<double> weight_fields{{{"kg", "kg"}, [](const double& x) { return x; }},
-                                   {{"g", "g"}, [](const double& x) { return 1000 * x; }}};
-
 }  // namespace
-
-TEST_CASE("fields of a part have its prefix, and empty cells where a row lacks the part") {
-    const auto fields = part_fields<Box>(
-        "weight_", [](const Box& b) -> const auto& { return b.weight; }, weight_fields);
-    const Table table = table_of({}, std::vector{Box{.weight = 2, .interval = {}}, Box{}}, fields);
-    CHECK(as_csv(table) == "weight_kg,weight_g\n2,2000\n,\n");
-}
 
 TEST_CASE("bounds of a figure are its products with the factors, and empty without them") {
     const auto fields = bound_fields<Box>(
-        "kg", 4, Show::usual, [](const Box& b) { return cell_if(b.weight, std::identity{}); }, [](const Box& b) { return b.interval; });
+        "kg", 4, Show::usual, [](const Box& b) { return cell_of(b.weight); }, [](const Box& b) { return b.interval; });
     const IntervalRatio factors{0.5, 1.5};
     const Table table = table_of(
         {}, std::vector{Box{.weight = 2, .interval = factors}, Box{.weight = 2, .interval = {}}, Box{.weight = {}, .interval = factors}},
@@ -39,9 +30,12 @@ TEST_CASE("bounds of a figure are its products with the factors, and empty witho
     CHECK(table.columns[0].title == "80% low");
 }
 
-TEST_CASE("picked fields stand in the order asked for") {
-    CHECK(csv_header(table_of({}, std::vector<double>{}, picked(weight_fields, {"g", "kg"}))) == "g,kg\n");
-    CHECK(picked(weight_fields, {"lb"}).empty());
+TEST_CASE("fields with the bounds of one of them have these behind it") {
+    const Fields<Box> fields{{{"kg", "kg"}, &Box::weight}, {{"label", "label"}, [](const Box&) { return "box"; }}};
+    const auto bounded = with_bounds(fields, "kg", Show::wide, [](const Box& b) { return b.interval; });
+    const Table table = table_of({}, std::vector{Box{.weight = 4, .interval = IntervalRatio{0.25, 2}}}, bounded);
+    CHECK(as_csv(table) == "kg,kg_low,kg_high,label\n4,1,8,box\n");
+    CHECK(table.columns[1].show == Show::wide);
 }
 
 TEST_CASE("rent per token is counted by the million, and is empty where there are no tokens") {

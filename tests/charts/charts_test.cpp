@@ -1,4 +1,4 @@
-#include "report/charts/charts.hpp"
+#include "charts/charts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,63 @@
+#include "document/field.hpp"
+
+#include <doctest/doctest.h>
+
+#include "roofcast/precision.hpp"
+#include "roofcast/units.hpp"
+
+using namespace roofcast;
+
+namespace {
+
+struct Parcel {
+    std::optional<double> weight;
+    std::optional<Seconds> on_the_way;
+    std::string label{};
+};
+
+const Fields<double> weight_fields{{{"kg", "kg"}, std::identity{}}, {{"g", "g"}, [](double x) { return 1000 * x; }}};
+
+}  // namespace
+
+TEST_CASE("cells hold text, numbers, flags and names, and are empty of what is absent") {
+    CHECK(cell_of("text") == Cell(std::string("text")));
+    CHECK(cell_of(2) == Cell(std::int64_t{2}));
+    CHECK(cell_of(std::size_t{2}) == Cell(std::int64_t{2}));
+    CHECK(cell_of(2.0) == Cell(2.0));
+    CHECK(cell_of(true) == Cell(true));
+    CHECK(cell_of(Precision::bf16) == Cell(std::string("bf16")));
+    CHECK(cell_of(std::optional<double>()) == Cell());
+    CHECK(cell_of(std::optional(Precision::fp8)) == Cell(std::string("fp8")));
+    CHECK(cell_of(3 * ms, us) == Cell(3000.0));
+    CHECK(cell_of(std::optional<Seconds>(), us) == Cell());
+    CHECK(count_cell(0) == Cell());
+    CHECK(text_cell("") == Cell());
+}
+
+TEST_CASE("a field takes a member, with a unit or without, or a function") {
+    const Fields<Parcel> fields{{{"weight_kg", "kg"}, &Parcel::weight},
+                                {{"ms", "ms"}, &Parcel::on_the_way, ms},
+                                {{"label", "label"}, [](const Parcel& p) { return text_cell(p.label); }}};
+    const std::vector<Parcel> parcels{{.weight = 2, .on_the_way = 0.25 * s, .label = "a"}, {.weight = {}, .on_the_way = {}}};
+    CHECK(as_csv(table_of({}, parcels, fields)) == "weight_kg,ms,label\n2,250,a\n,,\n");
+    CHECK(json_of(parcels[0], fields).dump() == R"({"weight_kg":2.0,"ms":250.0,"label":"a"})");
+}
+
+TEST_CASE("fields of a part have its prefix, and empty cells where a row lacks the part") {
+    const auto fields = part_fields<Parcel>("weight_", &Parcel::weight, weight_fields);
+    const std::vector<Parcel> parcels{{.weight = 2, .on_the_way = {}}, {.weight = {}, .on_the_way = {}}};
+    CHECK(as_csv(table_of({}, parcels, fields)) == "weight_kg,weight_g\n2,2000\n,\n");
+}
+
+TEST_CASE("picked fields stand in the order asked for") {
+    CHECK(csv_header(table_of({}, std::vector<double>{}, picked(weight_fields, {"g", "kg"}))) == "g,kg\n");
+    CHECK(picked(weight_fields, {"lb"}).empty());
+}
+
+TEST_CASE("lines are added behind a prefix, and once where they are to be") {
+    std::vector<std::string> lines{"note: a"};
+    add_once(lines, {"a", "b"}, "note: ");
+    CHECK(lines == std::vector<std::string>{"note: a", "note: b"});
+    add_lines(lines, {"a"}, "note: ");
+    CHECK(lines.size() == 3);
+}
