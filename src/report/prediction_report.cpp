@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "report/prediction_tables.hpp"
 #include "report/run_parts.hpp"
 
 namespace roofcast {

@@ -25,6 +25,11 @@ std::vector<std::pair<std::string, std::string>> result_facts(const NamedPredict
 /// Why there are no times, and what would make it fit; empty where it runs.
 std::vector<std::string> obstacle_lines(const NamedPrediction& named);
 
+/// A row a phase; none where the prediction does not run.
+Table phase_table(const Prediction& p);
+
+Table memory_table(const MemoryEstimate& m);
+
 /// Operators of a phase that the compiler folded away, and the costliest of the others: time, terms, bound and utilization of one run.
 Table fused_operators(const Phase& phase);
 Table costliest_operators(const Phase& phase, const GpuProfile& gpu);

@@ -1,5 +1,3 @@
-#include "report/prediction_tables.hpp"
-
 #include "prediction/longest_phase.hpp"
 #include "report/prediction_report.hpp"
 #include "report/run_parts.hpp"
