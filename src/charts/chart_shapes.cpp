@@ -56,13 +56,8 @@ std::optional<double> add_bar(Chart& chart, std::string name, const std::vector<
     return place;
 }
 
-const std::vector<std::string>& memory_part_names() {
-    static const std::vector<std::string> names{"weights", "KV cache", "activations", "framework"};
-    return names;
-}
-
-std::vector<Bytes> memory_parts(const MemoryEstimate& m) {
-    return {m.weights, m.kv_cache, m.activations, m.overhead};
+std::optional<double> add_bar(Chart& chart, std::string name, const MemoryEstimate& m) {
+    return add_bar(chart, std::move(name), {m.weights, m.kv_cache, m.activations, m.overhead}, gb);
 }
 
 Chart without_empty_series(Chart chart) {

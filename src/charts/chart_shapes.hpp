@@ -33,14 +33,12 @@ ReferenceLine line_across(const Chart& chart, std::string name, double value);
 /// A line at `value` across the category at `place`; the first of a chart has the name.
 void add_limit(Chart& chart, const std::string& name, double value, double place);
 
-/// A stacked bar of one GPU's memory for each of `all` categories. Series without a size are to be left out by the caller.
-Chart memory_bars(const std::string& title, std::size_t all, const std::string& unit, const std::vector<std::string>& parts);
+/// A stacked bar of one GPU's memory for each of `all` categories; by default of the parts of a `MemoryEstimate`.
+Chart memory_bars(const std::string& title, std::size_t all, const std::string& unit = "GB",
+                  const std::vector<std::string>& parts = {"weights", "KV cache", "activations", "framework"});
 /// One more bar; its place, or none where the chart is full.
 std::optional<double> add_bar(Chart& chart, std::string name, const std::vector<Bytes>& parts, Bytes unit);
-
-/// Parts of a `MemoryEstimate`, and their names.
-const std::vector<std::string>& memory_part_names();
-std::vector<Bytes> memory_parts(const MemoryEstimate& memory);
+std::optional<double> add_bar(Chart& chart, std::string name, const MemoryEstimate& memory);
 
 /// `chart` without series that have no point.
 Chart without_empty_series(Chart chart);

@@ -2,7 +2,6 @@
 /// The charts of each report, from the results that it is made of; commands put them into it. The first of each list is the main one.
 /// Charts without a point are left out.
 
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -31,11 +30,6 @@ std::vector<Chart> prediction_charts(std::span<const NamedPrediction> prediction
 
 /// Operators of each phase as points of arithmetic intensity and achieved FLOP/s, under the peaks of the GPU and its bandwidth.
 Chart roofline_chart(const NamedPrediction& named);
-
-/// What the runs of a chart are called.
-using RunNames = std::function<std::string(const NamedPrediction&)>;
-/// What one GPU's memory holds in each run, against what is usable.
-Chart memory_chart(std::span<const NamedPrediction> predictions, const std::string& title, const RunNames& name);
 
 /// Cost against latency of all deployments that meet the objective; those that none beats in both are joined.
 std::vector<Chart> recommendation_charts(const NamedRecommendation& named);

@@ -1,24 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "charts/chart_shapes.hpp"
 #include "charts/charts.hpp"
 
 namespace roofcast {
-
-Chart memory_chart(std::span<const NamedPrediction> predictions, const std::string& title, const RunNames& name) {
-    Chart chart = memory_bars(title, predictions.size(), "GB", memory_part_names());
-    for (const NamedPrediction& n : predictions) {
-        const MemoryEstimate& m = n.prediction.memory;
-        const auto place = add_bar(chart, name(n), memory_parts(m), gb);
-        if (place && m.usable) add_limit(chart, "usable", m.usable->in(gb), *place);
-    }
-    std::erase_if(chart.series, [](const ChartSeries& series) {
-        return std::all_of(series.points.begin(), series.points.end(), [](const ChartPoint& point) { return point.x == 0; });
-    });
-    return chart;
-}
 
 std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
     Chart chart =
@@ -39,9 +24,8 @@ std::vector<Chart> memory_charts(const std::vector<NamedMemory>& all) {
 
 std::vector<Chart> storage_charts(const std::vector<StoredMemory>& all, const std::vector<GpuProfile>& gpus) {
     constexpr std::size_t most_gpus = 6;
-    Chart chart = memory_bars("Memory of one GPU by format of weights", all.size(), "GB", memory_part_names());
-    for (const StoredMemory& stored : all)
-        add_bar(chart, fmt::format("{}, {}", stored.model, stored.storage), memory_parts(stored.memory), gb);
+    Chart chart = memory_bars("Memory of one GPU by format of weights", all.size());
+    for (const StoredMemory& stored : all) add_bar(chart, fmt::format("{}, {}", stored.model, stored.storage), stored.memory);
     for (const GpuProfile& gpu : gpus) {
         const auto usable = gpu.usable_memory();
         if (usable && chart.references.size() < most_gpus)

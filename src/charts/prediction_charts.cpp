@@ -9,7 +9,9 @@ namespace roofcast {
 
 namespace {
 
-Chart latency_chart(std::span<const NamedPrediction> predictions, const std::string& title, const RunNames& name) {
+using Predictions = std::span<const NamedPrediction>;
+
+Chart latency_chart(Predictions predictions, const std::string& title, const auto& name) {
     Chart chart{.key = "latency",
                 .kind = ChartKind::dot,
                 .title = title,
@@ -27,6 +29,20 @@ Chart latency_chart(std::span<const NamedPrediction> predictions, const std::str
     }
     const auto [least, most] = std::minmax_element(latencies.begin(), latencies.end());
     if (!latencies.empty() && is_wide(*least, *most)) chart.x.scale = AxisScale::logarithmic;
+    return chart;
+}
+
+/// What one GPU's memory holds in each run, against what is usable.
+Chart memory_chart(Predictions predictions, const std::string& title, const auto& name) {
+    Chart chart = memory_bars(title, predictions.size());
+    for (const NamedPrediction& n : predictions) {
+        const MemoryEstimate& m = n.prediction.memory;
+        const auto place = add_bar(chart, name(n), m);
+        if (place && m.usable) add_limit(chart, "usable", m.usable->in(gb), *place);
+    }
+    std::erase_if(chart.series, [](const ChartSeries& series) {
+        return std::all_of(series.points.begin(), series.points.end(), [](const ChartPoint& point) { return point.x == 0; });
+    });
     return chart;
 }
 
