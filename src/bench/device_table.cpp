@@ -1,7 +1,6 @@
 /// The device figures of roofcast-microbench: launch costs, clocks, power. The quantity is the metric, its unit at the end of its name.
 
 #include "bench/readers.hpp"
-#include "io/number_text.hpp"
 
 namespace roofcast {
 

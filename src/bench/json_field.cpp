@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "bench/readers.hpp"
-#include "io/number_text.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {

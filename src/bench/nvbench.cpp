@@ -6,7 +6,6 @@
 
 #include "bench/json_field.hpp"
 #include "bench/readers.hpp"
-#include "io/number_text.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast {
