@@ -72,7 +72,7 @@ std::string_view name(ConvBlock block);
 struct ConvLayer {
     ConvBlock block = ConvBlock::conv;
     std::vector<std::int64_t> from{-1};  ///< inputs: negative counts back from this layer, others are layer numbers
-    std::int64_t size = 0;               ///< the number after the block's name: output channels before scaling, window or factor
+    std::int64_t size = 0;               ///< the number after the block's name: output channels, window or factor
     std::int64_t repeat = 1;
     std::int64_t kernel = 1, stride = 1, groups = 1, dilation = 1;
     std::int64_t stream = 0;              ///< layers of a segment on other streams may run beside it
