@@ -19,11 +19,13 @@ from ._records import Record, wrapped
 
 
 @contextlib.contextmanager
-def _file_of(text: str, name: str) -> Iterator[str]:
-    """A file with this text for as long as it is needed. Errors name it by its name alone."""
+def _file_of(text: str, name: str, blocks: Optional[pathlib.Path] = None) -> Iterator[str]:
+    """A file with this text for as long as it is needed, beside `blocks` where these are. Errors name it by its name alone."""
     with tempfile.TemporaryDirectory(prefix="roofcast-") as folder:
         path = pathlib.Path(folder) / re.sub(r"[^A-Za-z0-9._-]", "-", name)
         path.write_text(text, encoding="utf-8")
+        if blocks is not None and blocks.is_dir():
+            (path.parent / "blocks").symlink_to(blocks.resolve())
         try:
             yield str(path)
         except Error as e:
@@ -39,6 +41,7 @@ class _Described:
     _kind = ""
     _show: tuple = ()
     _tables: tuple = ()
+    _blocks: Optional[pathlib.Path] = None  #: folder beside the file that it was read from
     _core: Any
     _document: Any
     _figures: Any
@@ -105,7 +108,7 @@ class _Described:
         if not self._changed:
             yield self._source
             return
-        with _file_of(self._text(self._own_document()), self._core.id + self._ending) as path:
+        with _file_of(self._text(self._own_document()), self._core.id + self._ending, self._blocks) as path:
             yield path
 
     def _place(self, document: dict, name: str) -> Optional[tuple]:
@@ -132,12 +135,12 @@ class _Described:
         document = copy.deepcopy(self._own_document())
         for name, value in changes.items():
             place = self._place(document, name) or self._new_place(document, name)
-            table = document if len(place) == 1 else document[place[0]]
+            table = document if len(place) == 1 else document.setdefault(place[0], {})
             if value is None:
                 table.pop(place[-1], None)
             else:
                 table[place[-1]] = value
-        with _file_of(self._text(document), self._core.id + self._ending) as path:
+        with _file_of(self._text(document), self._core.id + self._ending, self._blocks) as path:
             core = self._loaded(path)
         self._set(_core=core, _document=document, _changed=True, _figures=None)
 
@@ -237,6 +240,9 @@ class Gpu(_Described):
     def _new_place(self, document: dict, name: str) -> tuple:
         if name in ("id", "changed_from"):
             return (name,)
+        for table in self._tables:
+            if name.startswith(table + "_"):
+                return (table, name[len(table) + 1:])
         hint = _roofcast.did_you_mean(name, self._names())
         if hint:
             raise Error(f"{self.id} has no {name}; {hint}", what="unknown value of a GPU", key=name, suggestion=hint)
@@ -274,6 +280,7 @@ class Model(_Described):
         if not file.endswith(".toml"):
             raise Error(f"{self._core.id} is described by {file}, whose values cannot be read or changed here",
                         what="the values of this format cannot be read or changed here", file=file)
+        self._set(_blocks=pathlib.Path(file).parent / "blocks")
         with open(file, "rb") as text:
             shared = tomllib.load(text)
         return _variant_of(shared, self._core.id)

@@ -8,13 +8,14 @@
 
 namespace roofcast::cli {
 
-std::string check_command(const NamedRecommendation& n, const std::string& model) {
+std::string check_command(const NamedRecommendation& n, const std::string& model, const std::vector<std::string>& gpus) {
     const auto& best = n.answer.cheapest(n.request.confidence);
     if (!best || !is_simulated(n)) return {};
     const Deployment& d = *best;
     const Run& run = n.request.run;
-    std::string text = fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", n.contestants[d.gpu].gpu->profile.id,
-                                   shell_word(model), name(d.precision));
+    const std::string& gpu = gpus.size() == n.contestants.size() ? gpus[d.gpu] : n.contestants[d.gpu].gpu->profile.id;
+    std::string text =
+        fmt::format("roofcast serve-sim --gpu {} --model {} --precision {}", shell_word(gpu), shell_word(model), name(d.precision));
     const auto add = [&text](const char* option, std::int64_t value, std::int64_t usual) {
         if (value != usual) text += fmt::format(" {} {}", option, value);
     };

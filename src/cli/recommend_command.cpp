@@ -167,7 +167,7 @@ void run(const RecommendOptions& o) {
         named.request.progress = {};
     }
     named.request.run = completed_sizes(named.request.run, workload);
-    named.check = check_command(named, o.model);
+    named.check = check_command(named, o.model, o.gpus);
     const auto& best = named.answer.cheapest(named.request.confidence);
     if (!o.emit.empty() && !best)
         throw NoAnswer({.what = "no deployment meets the limits", .key = "--emit", .suggestion = "leave it out to see why"});

@@ -4,6 +4,7 @@
 #include "graph/count.hpp"
 #include "graph/families.hpp"
 #include "graph/tensor/tensor_graph.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -47,7 +48,16 @@ std::int64_t default_prompt(const DecoderLlm& model) {
 }
 
 OpGraph forward_graph(const Workload& workload, const Run& run, const Lowering& lowering) {
-    return std::visit(Forward{run, lowering}, workload.architecture);
+    try {
+        return std::visit(Forward{run, lowering}, workload.architecture);
+    } catch (const Error& e) {
+        ErrorDetail detail = e.detail();
+        // Layers of other models do not contradict each other; what their graphs refuse is a run.
+        const bool of_layers = std::holds_alternative<ConvNet>(workload.architecture) && detail.key != "image_size";
+        if (!detail.file.empty() || !of_layers) throw;
+        detail.file = workload.file;
+        throw Error(std::move(detail));
+    }
 }
 
 }  // namespace roofcast

@@ -52,14 +52,18 @@ Table operators(const OpGraph& graph) {
 }
 
 Table weights_by_precision(const Workload& workload, const Run& sizes) {
+    // Convolutions have no weights in fewer bits than they compute in.
+    const bool convolves = std::holds_alternative<ConvNet>(workload.architecture);
     const auto weights = [&](const std::string& format) {
         Run run = default_run(workload, sizes);
         run.weights = parse_weight_format(format).value();
-        if (run.weights->precision == Precision::fp32) run.precision = Precision::fp32;
+        if (run.weights->precision == Precision::fp32 || convolves) run.precision = run.weights->precision;
         return weight_size(forward_graph(workload, run, Lowering{}));
     };
     const Fields<std::string> fields{{{"precision", "precision"}, std::identity{}}, {{"weights_gb", "GB"}, weights, gb}};
-    return table_of("Weights by precision", std::vector<std::string>{"fp32", "fp16", "bf16", "int8", "int4"}, fields);
+    std::vector<std::string> formats{"fp32", "fp16", "bf16", "int8", "int4"};
+    if (convolves) formats.pop_back();
+    return table_of("Weights by precision", formats, fields);
 }
 
 /// What publishers of language models state beside the parameters.

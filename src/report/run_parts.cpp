@@ -43,7 +43,10 @@ std::string joined_keys(const std::vector<Assumption>& assumed, const char* sepa
 }  // namespace
 
 std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix) {
-    constexpr std::size_t most = 3;
+    constexpr std::size_t most = 3, most_named = 8;
+    if (assumed.size() > most_named)
+        return {
+            fmt::format("{}assumed: {} values that the profile does not state. `roofcast gpu show` gives them.", prefix, assumed.size())};
     if (assumed.size() > most)
         return {fmt::format("{}assumed: {} values that the profile does not state: {}. `roofcast gpu show` gives them.", prefix,
                             assumed.size(), joined_keys(assumed, ", "))};

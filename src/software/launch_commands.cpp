@@ -167,6 +167,19 @@ std::string comment(std::string text) {
     return lines + fmt::format("# {}\n", text);
 }
 
+/// Techniques of the prediction, none of which the flags set.
+std::vector<std::string> unset_techniques(const Techniques& t) {
+    std::vector<std::string> lines;
+    const auto add = [&lines](const std::string& what) { lines.push_back("Not in these flags, but in the prediction: " + what); };
+    if (t.speculation) add(fmt::format("{} drafts {} tokens.", t.speculation->draft->id, t.speculation->tokens));
+    if (t.offload > 0) add(fmt::format("{:.0f} % of the weights lie in host memory.", 100 * t.offload));
+    if (t.cached_prefix > 0)
+        add(fmt::format("{:.0f} % of each prompt is cached. Prompts of the benchmark share no prefix.", 100 * t.cached_prefix));
+    if (t.prefill_chunk > 0) add(fmt::format("prefill takes {} tokens of a sequence at a time.", t.prefill_chunk));
+    if (t.kv_block > 1) add(fmt::format("blocks of the KV cache hold {} tokens.", t.kv_block));
+    return lines;
+}
+
 /// What the flags do not say.
 std::vector<std::string> open_points(const LaunchTemplate& of, const LaunchRequest& request) {
     const Run& run = request.run;
@@ -183,6 +196,9 @@ std::vector<std::string> open_points(const LaunchTemplate& of, const LaunchReque
     if (run.parallel.attention_data > 1)
         lines.push_back(
             fmt::format("Attention was predicted in {} data-parallel groups: add the engine's option.", run.parallel.attention_data));
+    if (element_size(run.cache_precision()) < 2 * byte && !word_of(of.kv_cache, std::string(name(run.cache_precision()))))
+        lines.push_back(fmt::format("There is no flag for a KV cache in {}.", name(run.cache_precision())));
+    for (std::string& line : unset_techniques(run.techniques)) lines.push_back(std::move(line));
     return lines;
 }
 

@@ -19,6 +19,7 @@ enum BlockTraits : unsigned {
     plain = 0,
     bare = 1,      ///< `true` may stand in place of its number
     repeated = 2,  ///< `repeat` may be above 1
+    several = 4,   ///< reads several maps
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
@@ -49,27 +50,28 @@ inline constexpr std::array block_specs{
     BlockSpec{"affine", ConvBlock::affine, "", bare},
     BlockSpec{"linear", ConvBlock::linear, "activation", bare},
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
-    BlockSpec{"concat", ConvBlock::concat, "", bare},
+    BlockSpec{"concat", ConvBlock::concat, "", bare | several},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
     BlockSpec{"planes", ConvBlock::planes, "", bare},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide", bare},
     BlockSpec{"scale", ConvBlock::scale, "", bare},
     BlockSpec{"multiply", ConvBlock::multiply, "", bare},
-    BlockSpec{"join", ConvBlock::join, ""},
+    BlockSpec{"join", ConvBlock::join, "", several},
     BlockSpec{"softmax", ConvBlock::softmax, ""},
-    BlockSpec{"suppress", ConvBlock::suppress, ""},
+    BlockSpec{"suppress", ConvBlock::suppress, "", several},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation gate_activation"},
-    BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias"},
+    BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias", several},
     BlockSpec{"project", ConvBlock::project, "bias activation"},
     BlockSpec{"dot_product", ConvBlock::dot_product,
               "heads inner area published window kernel relative_positions position_network decomposed_positions fused_attention "
               "library_attention score_passes "
-              "wide_scores"},
+              "wide_scores",
+              several},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
-    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare},
-    BlockSpec{"add", ConvBlock::add, "activation weighted", bare},
+    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare | several},
+    BlockSpec{"add", ConvBlock::add, "activation weighted", bare | several},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated},
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated},
     BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated},
@@ -92,7 +94,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated},
     BlockSpec{"classify", ConvBlock::classify, "", bare},
     BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional"},
-    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked"},
+    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked", several},
     BlockSpec{"owl_head", ConvBlock::owl_head, "layers heads inner tokens"},
 };
 

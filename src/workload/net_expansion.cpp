@@ -88,21 +88,23 @@ private:
     Error unknown_block(const LayerEntry& entry, const FileBlocks& siblings) const {
         std::vector<std::string> known = siblings.names();
         for (std::string& name : library_.names()) known.push_back(std::move(name));
-        const std::size_t own = known.size();
         for (const auto& spec : block_specs) known.emplace_back(spec.name);
         std::string found, suggestion;
         for (const auto& [key, node] : entry.table) {
+            if (is_option_of_every_layer(key.str()) || key.str() == "each") continue;
             found += fmt::format("{}{}", found.empty() ? "" : ", ", key.str());
             if (suggestion.empty()) suggestion = did_you_mean(key.str(), known);
         }
-        const std::vector<std::string> primitives(known.begin() + static_cast<std::ptrdiff_t>(own), known.end());
         return entry.error("", "the layer names no known block", found,
-                           fmt::format("a block of blocks/ or of this file, or one of {}", fmt::join(primitives, ", ")), suggestion);
+                           "a block of this file or of blocks/, or a primitive (docs/reference/models.md lists them)", suggestion);
     }
 
     /// Appends a primitive.
     Number add(const LayerEntry& entry, const Maps& from) {
         if (layers_.size() >= most_layers) throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
+        if (from.size() > 1 && !primitive_of(entry.table)->is(several))
+            throw entry.error("from", "the layer reads one map", fmt::format("{} maps", from.size()), "one map",
+                              "concat or add them first, or call a block with each = true");
         ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
         if (layer.block == ConvBlock::add && from.size() < 2)
             throw entry.error("add", "a sum needs two maps or more", "one", "from = [\"previous\", …]");

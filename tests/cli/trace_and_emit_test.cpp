@@ -128,6 +128,15 @@ TEST_CASE("--emit is refused where there is nothing to launch") {
     }
 }
 
+TEST_CASE("a script names what its flags leave out of the prediction") {
+    const std::string text = printed(
+        "predict --gpu h100-sxm5-80gb --model llama-3.1-8b --software vllm --draft llama-3.2-1b --draft-tokens 4 --acceptance 0.7 "
+        "--cached-prefix 0.5 --emit vllm");
+    CHECK(contains(text, "llama-3.2-1b drafts 4"));
+    CHECK(contains(text, "50 % of each prompt is cached"));
+    CHECK_FALSE(contains(printed("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --emit vllm"), "Not in these flags"));
+}
+
 TEST_CASE("a model is found by its name") {
     CHECK(contains(printed("predict --gpu h100-sxm5-80gb --model 'Llama 3.1 8B'"), "Llama 3.1 8B on H100"));
 }

@@ -1,7 +1,9 @@
 """GPUs and models as objects."""
 
 import json
+import pathlib
 import pickle
+import tempfile
 import unittest
 
 import roofcast
@@ -56,6 +58,14 @@ class Gpus(Test):
         self.assertIn("did you mean", raised.error.suggestion)
         self.assertEqual(gpu.memory_bandwidth_gb_s, 3350)
         self.assertEqual(roofcast.predict("llama-3.1-8b", gpu).gpu, "h100-sxm5-80gb")
+
+    def test_values_may_go_to_tables_that_a_short_profile_lacks(self):
+        gpu = roofcast.Gpu.from_toml(
+            'name = "short"\narchitecture = "ada"\nmemory_gb = 24\nmemory_bandwidth_gbps = 1008\ncompute_tflops = 165.2\n')
+        gpu.update(power_tdp_watts=300, compute_sm_count=128)
+        self.assertEqual((gpu.power_tdp_watts, gpu.compute_sm_count), (300, 128))
+        with self.assertRaisesRegex(roofcast.Error, "tdp_wats"):
+            gpu.power_tdp_wats = 300
 
     def test_a_changed_one_is_compared_with_the_one_that_it_came_from(self):
         own = roofcast.Gpu("h100-sxm5-80gb")
@@ -143,6 +153,17 @@ class Models(Test):
         self.assertEqual(roofcast.predict(model, "t4").to_dict(), roofcast.predict("llama-3.1-8b", "t4").to_dict())
         again = pickle.loads(pickle.dumps(roofcast.Model("llama-3.1-8b", layers=16)))
         self.assertEqual(again.layers, 16)
+
+    def test_a_changed_net_keeps_the_blocks_beside_its_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            blocks = pathlib.Path(folder) / "blocks"
+            blocks.mkdir()
+            (blocks / "mine.toml").write_text('source = "a test"\n[blocks.mine]\nlayers = [{conv = "channels", kernel = 3}]\n')
+            net = pathlib.Path(folder) / "net.toml"
+            net.write_text('id = "net"\nfamily = "cnn"\nsource = "a test"\nlayers = [{mine = 8}]\n')
+            model = roofcast.Model.from_file(str(net))
+            model.width_multiple = 2.0
+            self.assertEqual(model.parameters, 3 * 9 * 16 + 2 * 16)
 
     def test_hub_configs_can_be_changed(self):
         model = roofcast.Model("deepseek-ai/DeepSeek-V3.2")

@@ -297,6 +297,16 @@ TEST_CASE("expressions of blocks know the net's activation and norm, and compare
     CHECK(relu.segments.front().nodes.back().name == "gelu");
 }
 
+TEST_CASE("a layer that reads one map refuses several, and an unknown block is told from options") {
+    const ErrorDetail two = net_error(net_text("{conv = 8, name = \"a\"}, {conv = 8, from = [\"a\", \"in\"]}", ""));
+    CHECK(two.what == "the layer reads one map");
+    CHECK(two.key == "layers[1].from");
+    const ErrorDetail unknown = net_error(net_text("{rez = 8, repeat = 2, name = \"a\"}", ""));
+    CHECK(unknown.found == "rez");
+    // Sizes that do not fit are found when the graph is built: the file is named all the same.
+    CHECK(net_error(net_text("{conv = 8, groups = 2}", "")).file.ends_with("tiny.toml"));
+}
+
 TEST_CASE("factors of a map are constants, or have parameters") {
     CHECK(total_parameters(graph_of("{multiply = true}", "")) == 0);
     CHECK(total_parameters(graph_of("{multiply = 3}", "")) == 3);
