@@ -60,12 +60,13 @@ void emit(const std::string& engine, const Workload& workload, const GpuProfile&
         request.run.batch = std::min(request.run.batch, std::max<std::int64_t>(1, most));
     }
     const std::string& predicted = request.run.software;
-    if (!lower_case(predicted).starts_with(of.software))
+    const bool same_engine = lower_case(predicted).starts_with(of.software);
+    if (!same_engine)
         request.remarks.push_back(fmt::format("These times are those of {}: --software {} predicts this engine.",
                                               predicted.empty() ? "no engine in particular" : predicted, of.software));
     request.scheduler = software.find(Execution::cuda_graph, of.software).scheduler;
     Run launched = request.run;
-    if (!predicted.starts_with(of.software)) launched.software = of.software;
+    if (!same_engine) launched.software = of.software;
     if (gpu.usable_memory() && engine_memory_of(software.memory, launched.software) != nullptr) {
         const EngineMemoryReport defaults = engine_memory(workload, launched, software, gpu, {});
         request.scheduler.memory_fraction = defaults.fraction;

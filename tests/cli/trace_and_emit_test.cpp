@@ -114,6 +114,14 @@ TEST_CASE("a launch script of an engine that reserves contexts has no more seque
     CHECK_FALSE(contains(text, "--parallel 256"));
 }
 
+TEST_CASE("--emit has the flags of the version that --software names, however that is spelled") {
+    // vLLM 0.8.5 takes 0.9 of the memory, the newest version 0.92.
+    for (const char* name : {"vllm-0.8.5", "vLLM-0.8.5"}) {
+        const std::string script = printed(std::string("predict --gpu h100-sxm5-80gb --model llama-3.1-8b --emit vllm --software ") + name);
+        CHECK(contains(script, "--gpu-memory-utilization 0.9 "));
+    }
+}
+
 TEST_CASE("--emit is refused where there is nothing to launch") {
     CHECK(contains(refused("predict --gpu t4 --model resnet50 --emit vllm"), "generate text"));
     CHECK(contains(refused("predict " + two_gpus + "--emit vlm"), "did you mean vllm?"));
