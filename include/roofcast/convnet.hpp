@@ -65,7 +65,7 @@ enum class ConvBlock {
     mask_head,
     owl_head
 };
-/// "conv", "bottleneck", …: as in TOML.
+/// "conv", "attend", …: as in TOML.
 std::string_view name(ConvBlock block);
 
 /// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.

@@ -49,7 +49,7 @@ Map ConvBuilder::stack(const std::vector<Map>& parts) {
 Map ConvBuilder::slice(const Map& in, Count channels, bool copied) {
     Map out = in;
     out.kept = false;
-    out.channels = std::min(channels, in.channels);
+    out.channels = channels;
     if (copied) copy(out.elements(), "slice");
     return out;
 }

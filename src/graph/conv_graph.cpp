@@ -21,6 +21,16 @@ Count elements_of_all(const std::vector<Map>& maps) {
     return elements;
 }
 
+/// Rows of `width` numbers that `maps` are together. Throws Error where a part of a row is left.
+Count rows_of_all(const std::vector<Map>& maps, Count width, const char* key) {
+    const Count elements = elements_of_all(maps);
+    if (elements % width != 0)
+        throw Error({.what = "this number must divide the numbers in the maps that are read",
+                     .key = key,
+                     .found = fmt::format("{} for {} numbers", width, elements)});
+    return elements / width;
+}
+
 /// Walks the layers of one net.
 class Walk {
 public:
@@ -90,8 +100,9 @@ private:
     Map resized(const ConvLayer& layer, const Map& x);
     Map convolutions(const ConvLayer& layer, Map x);
     Map joined_places(const std::vector<Map>& in, Count channels);
+    Map slice(const Map& x, const ConvLayer& layer);
     Map softmax(const Map& x, Count classes);
-    Map sum(const std::vector<Map>& in);
+    Map sum(const std::vector<Map>& in, bool weighted);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
     const ConvNet& net_;
@@ -143,9 +154,16 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 }
 
 Map Walk::joined_places(const std::vector<Map>& in, Count channels) {
-    const Count elements = elements_of_all(in);
-    builder_.copy(elements, "concat");
-    return {.channels = channels, .height = elements / channels, .width = 1};
+    const Count rows = rows_of_all(in, channels, "join");
+    builder_.copy(elements_of_all(in), "concat");
+    return {.channels = channels, .height = rows, .width = 1};
+}
+
+Map Walk::slice(const Map& x, const ConvLayer& layer) {
+    if (layer.size > x.channels)
+        throw Error(
+            {.what = "a slice is wider than its map", .key = "slice", .found = fmt::format("{} of {} channels", layer.size, x.channels)});
+    return builder_.slice(x, layer.size, layer.copied);
 }
 
 Map Walk::softmax(const Map& x, Count classes) {
@@ -157,10 +175,9 @@ Map Walk::softmax(const Map& x, Count classes) {
     return {.channels = classes, .height = x.channels / classes, .width = x.places()};
 }
 
-Map Walk::sum(const std::vector<Map>& in) {
-    Map sum = in.front();
-    for (std::size_t i = 1; i < in.size(); ++i) {
-        const Map &a = in.front(), &b = in[i];
+Map Walk::sum(const std::vector<Map>& in, bool weighted) {
+    const Map& a = in.front();
+    for (const Map& b : in) {
         // Half of an odd side, stretched again, lacks a place.
         const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
         if (a.channels != b.channels || !fits(a.height, b.height) || !fits(a.width, b.width) || !fits(a.depth, b.depth)) {
@@ -169,8 +186,10 @@ Map Walk::sum(const std::vector<Map>& in) {
                          .key = "add",
                          .found = fmt::format("{} and {}", size(a), size(b))});
         }
-        sum = builder_.add(in[i], sum);
     }
+    if (weighted) return builder_.weighted_sum(in);
+    Map sum = a;
+    for (std::size_t i = 1; i < in.size(); ++i) sum = builder_.add(in[i], sum);
     return sum;
 }
 
@@ -192,7 +211,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::linear:
             return fully_connected(layer, x);
         case ConvBlock::slice:
-            return builder_.slice(x, layer.size, layer.copied);
+            return slice(x, layer);
         case ConvBlock::planes:
             return builder_.to_planes(x);
         case ConvBlock::join:
@@ -200,12 +219,12 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::softmax:
             return softmax(x, layer.size);
         case ConvBlock::suppress:
-            builder_.suppress(elements_of_all(in) / layer.size);
+            builder_.suppress(rows_of_all(in, layer.size, "suppress"));
             return x;
         case ConvBlock::concat:
             return builder_.concat(in);
         case ConvBlock::add: {
-            const Map y = layer.weighted ? builder_.weighted_sum(in) : sum(in);
+            const Map y = sum(in, layer.weighted);
             builder_.activate(y, layer.activation.value_or(Activation::none));
             return y;
         }

@@ -1,8 +1,12 @@
 // Mixers of places that nets combine freely: linear layers of each place, attention without its projections, MLPs over places, LSTMs.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "graph/conv_blocks.hpp"
+#include "roofcast/error.hpp"
 
 namespace roofcast {
 
@@ -24,6 +28,11 @@ Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvL
     // Vaswani et al., HaloNet (2021): keys of a window reach beyond it.
     const Count key_side = !windowed ? keys.height : layer.kernel > 1 ? Count(layer.kernel) : side;
     const Count windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : Count(layer.area);
+    if (!windowed && windows > std::min(queries.places(), keys.places()))
+        throw Error({.what = "a map cannot be cut into more stripes than it has places",
+                     .key = "area",
+                     .found = std::to_string(layer.area),
+                     .expected = fmt::format("at most {}", std::min(queries.places(), keys.places()))});
     const HeadShape shape{.windows = windows,
                           .queries = windowed ? side * side : queries.places() / windows,
                           .keys = windowed ? key_side * key_side : keys.places() / windows,

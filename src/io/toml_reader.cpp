@@ -270,11 +270,12 @@ void TableReader::finish(const toml::table& table) const {
         if (asked_.contains(key.str())) continue;
         const std::vector<std::string> known(asked_.begin(), asked_.end());
         std::string likely = did_you_mean(key.str(), known);
+        const std::string expected = known.empty() ? "none: nothing reads this table" : fmt::format("one of {}", fmt::join(known, ", "));
         throw Error({.what = "unknown key",
                      .file = file_,
                      .line = static_cast<int>(key.source().begin.line),
                      .key = dotted(key.str()),
-                     .expected = likely.empty() ? fmt::format("one of {}", fmt::join(known, ", ")) : "",
+                     .expected = likely.empty() ? expected : "",
                      .suggestion = std::move(likely)});
     }
 }

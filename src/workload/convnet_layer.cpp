@@ -33,6 +33,8 @@ public:
         for (const auto& [key, node] : table_) {
             if (key.str() == spec.name) {
                 layer.size = node.is_boolean() ? 0 : count(key.str(), node, 0);
+                if (node.value_exact<bool>() == false)
+                    throw error(key.str(), node, "a layer is not switched off by false", {}, "true", "when = false leaves a layer out");
             } else {
                 require_option(spec, key.str(), node);
                 read_option(layer, key.str(), node);
@@ -41,6 +43,7 @@ public:
         constexpr std::array strides_by_window{ConvBlock::maxpool, ConvBlock::avgpool, ConvBlock::transposed};
         const bool by_window = std::find(strides_by_window.begin(), strides_by_window.end(), layer.block) != strides_by_window.end();
         if (by_window && table_.contains("stride")) layer.pool_stride = layer.stride;
+        check_inputs(spec, layer);
         check_size(spec, layer);
         check_repeat(spec, layer);
         check_layers(spec, layer);
@@ -49,6 +52,13 @@ public:
     }
 
 private:
+    void check_inputs(const BlockSpec& spec, const ConvLayer& layer) const {
+        if (layer.from.size() == 1 || layer.repeat == 0 || spec.is(several)) return;
+        const toml::node* from = table_.get("from");
+        throw error("from", from == nullptr ? table_ : *from, fmt::format("a {} layer reads one map", spec.name),
+                    fmt::format("{} maps", layer.from.size()), "one name, such as \"in.0\" of several maps");
+    }
+
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
         if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
         if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
@@ -108,6 +118,7 @@ private:
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
         }
+        if (key == "scaled") flag(key, node);  // read where nets are scaled
         if (key == "padding") layer.padding = count(key, node, 0);
         if (key == "expand") layer.expand = number(key, node);
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace roofcast {
@@ -63,7 +64,12 @@ std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {
     if (node == nullptr) return {outputs.last()};
     std::vector<Maps> from;
     if (const auto* items = node->as_array()) {
-        for (const auto& item : *items) from.push_back(source(entry, item, outputs));
+        std::size_t maps = 0;
+        for (const auto& item : *items) {
+            from.push_back(source(entry, item, outputs));
+            maps += from.back().size();
+            if (maps > most_maps) throw entry.error("from", "the layer reads too many maps", {}, fmt::format("at most {}", most_maps));
+        }
     } else {
         from.push_back(source(entry, *node, outputs));
     }
@@ -105,6 +111,8 @@ Number repeats_of(const LayerEntry& entry) {
 }
 
 void require_arguments(const LayerEntry& entry, const NetBlock& block) {
+    if (entry.table.get(block.name)->value_exact<bool>() == false)
+        throw entry.error(block.name, "a block is not switched off by false", {}, "a number or true", "when = false leaves a layer out");
     std::vector<std::string> known;
     for (const BlockArgument& argument : block.arguments) {
         known.push_back(argument.name);
@@ -119,6 +127,20 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
         throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
                           known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));
     }
+}
+
+void require_dimensions(const LayerEntry& entry, const ConvLayer& layer, std::int64_t dimensions) {
+    constexpr std::array any_dimensions{
+        ConvBlock::conv,      ConvBlock::transposed,    ConvBlock::normalize,   ConvBlock::maxpool,  ConvBlock::avgpool,  ConvBlock::affine,
+        ConvBlock::linear,    ConvBlock::adaptive_pool, ConvBlock::global_pool, ConvBlock::upsample, ConvBlock::concat,   ConvBlock::slice,
+        ConvBlock::positions, ConvBlock::pointwise,     ConvBlock::scale,       ConvBlock::add,      ConvBlock::multiply,
+    };
+    if (dimensions == 2) return;
+    const bool knows = std::find(any_dimensions.begin(), any_dimensions.end(), layer.block) != any_dimensions.end();
+    if (knows && layer.kernel_width == 0) return;
+    throw entry.error(knows ? "kernel_width" : name(layer.block),
+                      knows ? "only two-dimensional nets have kernel widths" : "this block needs a two-dimensional net",
+                      fmt::format("dimensions = {}", dimensions), "dimensions = 2");
 }
 
 }  // namespace roofcast

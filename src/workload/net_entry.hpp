@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/convnet.hpp"
 #include "workload/net_blocks.hpp"
 #include "workload/net_scope.hpp"
 
@@ -29,6 +30,9 @@ struct LayerEntry {
 /// Maps by the numbers of the primitives that give them; -1 is the image. Most entries give one.
 using Maps = std::vector<std::int64_t>;
 
+/// Maps that one entry reads or gives.
+inline constexpr std::size_t most_maps = 1024;
+
 /// What entries of one list may read.
 struct ListOutputs {
     Maps inputs;                ///< of the list
@@ -37,7 +41,7 @@ struct ListOutputs {
     [[nodiscard]] const Maps& last() const { return entries.empty() ? inputs : entries.back(); }
 };
 
-/// What `from` means, item by item; by default the entry before.
+/// What `from` means, item by item; by default the entry before. Throws Error on more than `most_maps`.
 std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs);
 
 /// The maps that `name` stands for: "in", "previous", a layer before `entry`, or one of several maps of these: "in.1", "in.last".
@@ -57,5 +61,8 @@ std::int64_t repeats_of(const LayerEntry& entry);
 
 /// Throws Error where the entry lacks an argument of `block`, or has one that the block does not know.
 void require_arguments(const LayerEntry& entry, const NetBlock& block);
+
+/// Rows and volumes have what convolutional nets of them are made of; other primitives know only rows and columns of places. Throws Error.
+void require_dimensions(const LayerEntry& entry, const ConvLayer& layer, std::int64_t dimensions);
 
 }  // namespace roofcast

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <set>
 #include <utility>
 
 #include "workload/convnet_layer.hpp"
@@ -18,8 +19,10 @@ namespace {
 
 using Number = std::int64_t;
 
-/// Nesting of blocks, maps that one entry reads, primitives of a net, and entries that are looked at for them.
-constexpr std::size_t deepest = 16, most_maps = 1024, most_layers = 1 << 16, most_entries = 1 << 17;
+/// Nesting of blocks, primitives of a net, and entries that are looked at for them.
+constexpr std::size_t deepest = 16, most_layers = 1 << 16, most_entries = 1 << 17;
+/// Repetitions that run layer by layer.
+constexpr Number most_runs = 1 << 20;
 
 /// Opens segments of its own.
 bool is_composite(ConvBlock block) {
@@ -63,18 +66,14 @@ private:
         const LayerEntry last{*list.back().as_table(), scope, list.size() - 1};
         for (const std::string& name : names) {
             for (const Number map : named(last, "", name, outputs)) maps.push_back(map);
-            if (maps.size() > most_maps) throw last.error("", "a block gives too many maps", {}, fmt::format("at most {}", most_maps));
+            require_few(last, "", maps);
         }
         return maps;
     }
 
     Maps output(const LayerEntry& entry, const FileBlocks* siblings, const std::vector<Maps>& items) {
         Maps from;
-        for (const Maps& item : items) {
-            from.insert(from.end(), item.begin(), item.end());
-            if (from.size() > most_maps)
-                throw entry.error("from", "the layer reads too many maps", {}, fmt::format("at most {}", most_maps));
-        }
+        for (const Maps& item : items) from.insert(from.end(), item.begin(), item.end());
         const BlockSpec* primitive = primitive_of(entry.table);
         if (primitive != nullptr) return {add(entry, from)};
         for (const auto& [key, node] : entry.table) {
@@ -116,8 +115,11 @@ private:
             entering.push_back(source < 0 ? net_.channels : channels_[static_cast<std::size_t>(source)]);
         }
         layer.place = entry.scope.layer(entry.index);
-        check_dimensions(entry, layer);
+        require_dimensions(entry, layer, net_.dimensions);
+        if (layer.stream > 0 && segment_.name.empty())
+            throw entry.error("stream", "layers run beside each other within a segment only", {}, "a layer of a block with segment = true");
         if (scales_) scale(entry, layer);
+        check_weights(entry, layer, entering.front());
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
         segment_.opens = is_composite(layer.block) && !segment_.name.empty();
@@ -135,20 +137,27 @@ private:
         if (block || layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
     }
 
-    /// Rows and volumes have what convolutional nets of them are made of; the other blocks know only rows and columns of places.
-    void check_dimensions(const LayerEntry& entry, const ConvLayer& layer) const {
-        constexpr std::array any_dimensions{
-            ConvBlock::conv,   ConvBlock::transposed, ConvBlock::normalize,     ConvBlock::maxpool,     ConvBlock::avgpool,
-            ConvBlock::affine, ConvBlock::linear,     ConvBlock::adaptive_pool, ConvBlock::global_pool, ConvBlock::upsample,
-            ConvBlock::concat, ConvBlock::slice,      ConvBlock::positions,     ConvBlock::pointwise,   ConvBlock::scale,
-            ConvBlock::add,    ConvBlock::multiply,
-        };
-        if (net_.dimensions == 2) return;
-        const bool knows = std::find(any_dimensions.begin(), any_dimensions.end(), layer.block) != any_dimensions.end();
-        if (knows && layer.kernel_width == 0) return;
-        throw entry.error(knows ? "kernel_width" : name(layer.block),
-                          knows ? "only two-dimensional nets have kernel widths" : "this block needs a two-dimensional net",
-                          fmt::format("dimensions = {}", net_.dimensions), "dimensions = 2");
+    /// Weights are shared with an equal convolution before.
+    void check_weights(const LayerEntry& entry, const ConvLayer& layer, Number entering) {
+        if (layer.block != ConvBlock::conv || layer.repeat == 0) return;
+        const std::array filter{entering, layer.size, layer.kernel, layer.kernel_width, layer.groups, layer.group_width};
+        if (layer.shared && !filters_.contains(filter))
+            throw entry.error("shared", "no convolution before this one has such weights", {},
+                              "a convolution of equal channels, kernel and groups before it");
+        filters_.insert(filter);
+    }
+
+    static void require_few(const LayerEntry& entry, std::string_view option, const Maps& given) {
+        if (given.size() > most_maps) throw entry.error(option, "a block gives too many maps", {}, fmt::format("at most {}", most_maps));
+    }
+
+    /// The layers from `start` on run `times` as often.
+    void repeat_layers(const LayerEntry& entry, std::size_t start, Number times) {
+        for (std::size_t layer = start; layer < layers_.size(); ++layer) {
+            if (layers_[layer].runs > most_runs / times)
+                throw entry.error("repeat", "the layers run too often", {}, fmt::format("at most {} times", most_runs));
+            layers_[layer].runs *= times;
+        }
     }
 
     /// Once on all maps of `from`, or once on each of them.
@@ -158,6 +167,7 @@ private:
         for (std::size_t i = 0; i < from.size(); ++i) {
             const Maps made = call(entry, block, {from[i]}, i);
             all.insert(all.end(), made.begin(), made.end());
+            require_few(entry, block.name, all);
         }
         return all;
     }
@@ -186,7 +196,7 @@ private:
                 from.front() = made.front();
             }
             if (net_.grouped_repeats && i > 0 && from.size() == 1 && repeats_last(before, start, from.front())) {
-                for (std::size_t layer = start; layer < layers_.size(); ++layer) layers_[layer].runs *= repeats - i;
+                repeat_layers(entry, start, repeats - i);
                 break;
             }
             before = start;
@@ -268,6 +278,7 @@ private:
     std::size_t depth_ = 0, entries_ = 0;
     bool scales_ = true;  ///< in the net's own list, or a block that is a part of it
     OpenSegment segment_;
+    std::set<std::array<Number, 6>> filters_;  ///< of convolutions so far: channels in and out, kernel, groups
 };
 
 }  // namespace

@@ -65,8 +65,11 @@ Value Scope::value(const std::string& key, const toml::node& node, bool words) c
     } catch (const Error& e) {
         const bool unnamed = e.detail().what == "no such value";
         const std::string known = place_.empty() ? "the name of a number in values, such as \"depths.0\"" : "the name of an argument";
+        const std::string base = e.detail().found.substr(0, e.detail().found.find('.'));
+        std::vector<std::string> others = names();
+        std::erase(others, base);  // a list, or one that is shorter
         throw error(key, node, e.detail().what, e.detail().found, unnamed ? known : e.detail().expected,
-                    unnamed ? did_you_mean(e.detail().found.substr(0, e.detail().found.find('.')), names()) : std::string{});
+                    unnamed ? did_you_mean(base, others) : std::string{});
     }
 }
 
