@@ -233,7 +233,8 @@ class Gpu(_Described):
     def update(self, **changes: Any) -> None:
         """Changes several values at once, where one alone would contradict the others. None takes a value away."""
         if changes and not self._changed:
-            own = {"id": f"{self.id}-changed", "name": f"{self.name} (changed)", "changed_from": self.id}
+            origin = self._own_document().get("changed_from", self.id)
+            own = {"id": f"{self.id}-changed", "name": f"{self.name} (changed)", "changed_from": origin}
             changes = {**own, **changes}
         super().update(**changes)
 

@@ -2,6 +2,7 @@
 /// Columns of the bounds of a figure's interval.
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "document/field.hpp"
@@ -31,6 +32,7 @@ Fields<Row> bound_fields(const std::string& key, int digits, Show show, auto fig
 template <class Row>
 Fields<Row> with_bounds(Fields<Row> fields, std::string_view key, Show show, auto interval) {
     const auto at = std::find_if(fields.begin(), fields.end(), [key](const Field<Row>& field) { return field.column.key == key; });
+    assert(at != fields.end());
     const auto bounds = bound_fields<Row>(at->column.key, at->column.digits, show, at->cell, interval);
     fields.insert(at + 1, bounds.begin(), bounds.end());
     return fields;

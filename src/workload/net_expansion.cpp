@@ -101,9 +101,6 @@ private:
     /// Appends a primitive.
     Number add(const LayerEntry& entry, const Maps& from) {
         if (layers_.size() >= most_layers) throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
-        if (from.size() > 1 && !primitive_of(entry.table)->is(several))
-            throw entry.error("from", "the layer reads one map", fmt::format("{} maps", from.size()), "one map",
-                              "concat or add them first, or call a block with each = true");
         ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
         if (layer.block == ConvBlock::add && from.size() < 2)
             throw entry.error("add", "a sum needs two maps or more", "one", "from = [\"previous\", …]");

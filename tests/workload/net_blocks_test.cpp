@@ -299,7 +299,7 @@ TEST_CASE("expressions of blocks know the net's activation and norm, and compare
 
 TEST_CASE("a layer that reads one map refuses several, and an unknown block is told from options") {
     const ErrorDetail two = net_error(net_text("{conv = 8, name = \"a\"}, {conv = 8, from = [\"a\", \"in\"]}", ""));
-    CHECK(two.what == "the layer reads one map");
+    CHECK(two.what == "a conv layer reads one map");
     CHECK(two.key == "layers[1].from");
     const ErrorDetail unknown = net_error(net_text("{rez = 8, repeat = 2, name = \"a\"}", ""));
     CHECK(unknown.found == "rez");
