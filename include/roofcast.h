@@ -9,8 +9,9 @@
  *
  * Times are interpolated in a table. They differ from the full prediction by at most 0.2 % in the mean, by at most 1.5 % where a step has
  * decodes or prompts alone, and by at most 4 % where it has both: as tested for one prompt that has nothing in the cache, and contexts of
- * up to 16384 tokens. Several prompts, and chunks of prompts with long caches, can differ by tens of percent. A first step at new sizes computes points of the table, in up to some
- * milliseconds; later ones take less than 2 microseconds. roofcast_step_model_prepare computes the points ahead.
+ * up to 16384 tokens. Several prompts, and chunks of prompts with long caches, can differ by tens of percent. A first step at new sizes
+ * computes points of the table, in up to some milliseconds; later ones take less than 2 microseconds. roofcast_step_model_prepare computes
+ * the points ahead.
  * Any number of threads may ask one model for times. Link with the library `roofcast` and a C++ linker.
  */
 #ifndef ROOFCAST_H

@@ -68,6 +68,14 @@ enum class ConvBlock {
 /// "conv", "attend", …: as in TOML.
 std::string_view name(ConvBlock block);
 
+/// How a layer becomes operators.
+enum class BlockKind {
+    primitive,  ///< a few operators of the segment that it is in
+    composite,  ///< a block of its own, in segments of its own
+    head        ///< the same, of which nothing reads the output: it ends the net
+};
+BlockKind kind(ConvBlock block);
+
 /// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.
 struct ConvLayer {
     ConvBlock block = ConvBlock::conv;

@@ -53,7 +53,8 @@ def forget() -> None:
 
 
 def listed(value: Any) -> list:
-    return list(value) if isinstance(value, (list, tuple, set, frozenset, range)) or (hasattr(value, "tolist") and getattr(value, "ndim", 1) > 0) else [value]
+    is_array = hasattr(value, "tolist") and getattr(value, "ndim", 1) > 0
+    return list(value) if is_array or isinstance(value, (list, tuple, set, frozenset, range)) else [value]
 
 
 def text_of(value: Any) -> str:

@@ -13,8 +13,8 @@ class StepModel:
     A step computes tokens of prompts and one token of each decoding sequence. Times are interpolated in a table. They differ from
     `exact_step_us` by at most 0.2 % in the mean, by at most 1.5 % where a step has decodes or prompts alone, and by at most 4 % where it
     has both: as tested for one prompt that has nothing in the cache, and contexts of up to 16384 tokens. Several prompts, and chunks of
-    prompts with long caches, can differ by tens of percent. A step at new sizes first computes points of the table, in up to some milliseconds; `prepare` computes them ahead. Any
-    number of threads may share one.
+    prompts with long caches, can differ by tens of percent. A step at new sizes first computes points of the table, in up to some
+    milliseconds; `prepare` computes them ahead. Any number of threads may share one.
 
     Keywords are those of `predict`, such as software, precision, weights, kv, tp, pp, ep, execution, and the largest step:
     max_sequences (1024), max_tokens (65536) and max_context (tokens; the model's, at most 131072).

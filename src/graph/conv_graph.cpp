@@ -115,13 +115,18 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.repeat == 0) return in.front();
     builder_.repeat_segments(layer.runs);
     if (layer.opens_segment) builder_.segment(layer.segment);
-    if (layer.segment.empty() && layer.block <= ConvBlock::add) builder_.segment(std::string(roofcast::name(layer.block)));
     builder_.on_stream(static_cast<int>(layer.stream));
-    if (layer.block >= ConvBlock::project && layer.block <= ConvBlock::deformable_encoder) return place_mixer(builder_, in, layer);
-    if (layer.block <= ConvBlock::add) return primitive(layer, in);
-    if (layer.block < ConvBlock::classify) return backbone_block(builder_, in.front(), layer, layer.size);
-    head_block(builder_, in, layer);
-    return {.channels = net_.classes, .height = 1, .width = 1};
+    switch (kind(layer.block)) {
+        case BlockKind::composite:
+            return backbone_block(builder_, in.front(), layer, layer.size);
+        case BlockKind::head:
+            head_block(builder_, in, layer);
+            return {.channels = net_.classes, .height = 1, .width = 1};
+        case BlockKind::primitive:
+            break;
+    }
+    if (layer.segment.empty()) builder_.segment(std::string(roofcast::name(layer.block)));
+    return primitive(layer, in);
 }
 
 Map Walk::convolutions(const ConvLayer& layer, Map x) {
@@ -235,6 +240,13 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::scale:
         case ConvBlock::multiply:
             return by_element(layer, x);
+        case ConvBlock::project:
+        case ConvBlock::dot_product:
+        case ConvBlock::channel_product:
+        case ConvBlock::mix_places:
+        case ConvBlock::lstm:
+        case ConvBlock::deformable_encoder:
+            return place_mixer(builder_, in, layer);
         default:
             return resized(layer, x);
     }

@@ -15,17 +15,17 @@ public:
     UsedGroups(const GpuProfile& gpu, const Caller& caller) : gpu_(gpu), caller_(caller) {}
 
     void operator()(const Gemm& g) {
-        product(g.precision, g.weight_bits);
+        gemm(g.precision, g.weight_bits);
         if (g.dynamic_quantized) add("quantization", g.precision);
     }
     void operator()(const Moe& m) {
-        product(m.precision, m.weight_bits);
+        gemm(m.precision, m.weight_bits);
         add("moe");
     }
     void operator()(const Conv2d& c) {
         add("convolution");
         add("streaming");
-        if (c.groups > 1 && c.groups == c.in_channels) return;  // depthwise: no matrix product
+        if (c.groups > 1 && c.groups == c.in_channels) return;  // depthwise: no GEMM
         add("gemm", c.precision);
         if (gpu_.supports(Precision::fp32)) add("gemm", Precision::fp32);  // CUDA cores, where these are faster
     }
@@ -88,8 +88,8 @@ private:
         units_.insert(gpu_.math_unit(precision));
         groups_.insert(fmt::format("{}.{}", group, name(gpu_.math_unit(precision))));
     }
-    /// Weights in fewer bits than the products compute with are unpacked first.
-    void product(Precision precision, double weight_bits) {
+    /// Weights in fewer bits than GEMMs compute with are unpacked first.
+    void gemm(Precision precision, double weight_bits) {
         add("gemm", precision);
         if (weight_bits > 0 && weight_bits < 8 * element_size(precision).in(byte)) add("weight_only");
     }

@@ -63,9 +63,9 @@ double clock_on(const StatedFigures& stated, double fp32_tflops, double units) {
     return fp32_tflops * tflops.value / (2 * units * static_cast<double>(stated.sm_count) * mhz.value);
 }
 
-/// `watts`, wider for values below the usual one: laptops and power-capped boards draw less with the same chip, so that little power says
-/// less than much. Decision 801.
-LogNormal below_widened(const LogNormal& watts, double value) {
+/// `watts`, wider where `value` is below the usual one: laptops and power-capped boards draw less with the same chip, so that little power
+/// says less than much. Decision 801.
+LogNormal widened_below(const LogNormal& watts, double value) {
     constexpr double wider = 2;  // 1, 1.5, 3, 4 and 8 tried
     return std::log(value) < watts.mean ? LogNormal{watts.mean, watts.deviation * wider} : watts;
 }
@@ -80,7 +80,7 @@ std::optional<double> density_in_class(const StatedFigures& stated, const Expect
     };
     weigh(expected.bandwidth, stated.bandwidth.in(gb_per_s) / fp32);
     if (stated.capacity) weigh(expected.capacity, stated.capacity->in(gib) / fp32);
-    if (stated.tdp > Watts{}) weigh(below_widened(expected.watts, stated.tdp.in(watt) / fp32), stated.tdp.in(watt) / fp32);
+    if (const double watts = stated.tdp.in(watt) / fp32; watts > 0) weigh(widened_below(expected.watts, watts), watts);
     if (stated.fp32) weigh(LogNormal{std::log(fp32), same_clock}, stated.fp32->in(tflops));
     if (stated.sm_count > 0) weigh(expected.clock, clock_on(stated, fp32, units));
     if (stated.boost_clock > Hertz{}) {

@@ -171,7 +171,9 @@ std::string comment(std::string text) {
 std::vector<std::string> unset_techniques(const Techniques& t) {
     std::vector<std::string> lines;
     const auto add = [&lines](const std::string& what) { lines.push_back("Not in these flags, but in the prediction: " + what); };
-    if (t.speculation) add(fmt::format("{} drafts {} tokens.", t.speculation->draft->id, t.speculation->tokens));
+    if (const auto& s = t.speculation)
+        add(fmt::format("{} drafts {} token{}.", s->own_head ? "the prediction module" : s->draft->id, s->tokens,
+                        s->tokens == 1 ? "" : "s"));
     if (t.offload > 0) add(fmt::format("{:.0f} % of the weights lie in host memory.", 100 * t.offload));
     if (t.cached_prefix > 0)
         add(fmt::format("{:.0f} % of each prompt is cached. Prompts of the benchmark share no prefix.", 100 * t.cached_prefix));

@@ -103,7 +103,7 @@ private:
     }
 
     void require_option(const BlockSpec& spec, std::string_view key, const toml::node& node) const {
-        if (is_option_of_every_layer(key)) return;
+        if (is_one_of(options_of_every_layer, key)) return;
         std::vector<std::string> known = words(spec.options);
         if (std::find(known.begin(), known.end(), key) != known.end()) return;
         known.insert(known.end(), options_of_every_layer.begin(), options_of_every_layer.end());
@@ -199,6 +199,11 @@ std::string_view name(ConvBlock block) {
         if (spec.block == block) return spec.name;
     }
     return {};
+}
+
+BlockKind kind(ConvBlock block) {
+    const auto* spec = std::find_if(block_specs.begin(), block_specs.end(), [block](const BlockSpec& s) { return s.block == block; });
+    return spec->is(head) ? BlockKind::head : spec->is(composite) ? BlockKind::composite : BlockKind::primitive;
 }
 
 const BlockSpec* primitive_of(const toml::table& layer) {

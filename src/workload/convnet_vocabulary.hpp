@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,17 @@ enum BlockTraits : unsigned {
     bare = 1,      ///< `true` may stand in place of its number
     repeated = 2,  ///< `repeat` may be above 1
     several = 4,   ///< reads several maps
+    composite = 8,
+    head = 16,  ///< as of `BlockKind`
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
 inline constexpr std::array<std::string_view, 5> options_of_every_layer{"from", "repeat", "name", "when", "stream"};
-constexpr bool is_option_of_every_layer(std::string_view key) {
-    return std::find(options_of_every_layer.begin(), options_of_every_layer.end(), key) != options_of_every_layer.end();
+/// What every call of a block may say.
+inline constexpr std::array<std::string_view, 5> options_of_every_call{"from", "repeat", "name", "when", "each"};
+
+constexpr bool is_one_of(std::span<const std::string_view> keys, std::string_view key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 struct BlockSpec {
@@ -72,30 +78,31 @@ inline constexpr std::array block_specs{
     BlockSpec{"lstm", ConvBlock::lstm, ""},
     BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare | several},
     BlockSpec{"add", ConvBlock::add, "activation weighted", bare | several},
-    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated},
-    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated},
-    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated},
+    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated | composite},
+    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated | composite},
+    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated | composite},
     BlockSpec{"transformer", ConvBlock::transformer,
               "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
               "relative_positions position_network talking_heads cross_covariance gated activation fused_attention",
-              repeated},
+              repeated | composite},
     BlockSpec{
         "attend", ConvBlock::attend,
         "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
         "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads "
         "cross_covariance norm "
         "shortcut fused_attention wide",
-        repeated},
-    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads", repeated},
-    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens", repeated},
+        repeated | composite},
+    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads",
+              repeated | composite},
+    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens", repeated | composite},
     BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide",
-              bare | repeated},
-    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated},
-    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated},
-    BlockSpec{"classify", ConvBlock::classify, "", bare},
-    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional"},
-    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked", several},
-    BlockSpec{"owl_head", ConvBlock::owl_head, "layers heads inner tokens"},
+              bare | repeated | composite},
+    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated | composite},
+    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated | composite},
+    BlockSpec{"classify", ConvBlock::classify, "", bare | head},
+    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional", head},
+    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked", several | head},
+    BlockSpec{"owl_head", ConvBlock::owl_head, "layers heads inner tokens", head},
 };
 
 struct CountOption {

@@ -22,9 +22,8 @@ bool is_primitive(std::string_view name) {
 }
 
 bool is_reserved(std::string_view name) {
-    constexpr std::string_view words[] = {"from", "name", "when", "repeat", "each", "in",   "channels",
-                                          "if",   "else", "and",  "or",     "not",  "true", "false"};
-    return is_primitive(name) || std::find(std::begin(words), std::end(words), name) != std::end(words);
+    constexpr std::array<std::string_view, 9> words{"in", "channels", "if", "else", "and", "or", "not", "true", "false"};
+    return is_primitive(name) || is_one_of(options_of_every_call, name) || is_one_of(words, name);
 }
 
 bool is_block_name(std::string_view name) {

@@ -44,7 +44,7 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::linear:
             return layer.size > 0 ? layer.size : net.classes;
         default:
-            return layer.block >= ConvBlock::classify ? net.classes : layer.size;
+            return kind(layer.block) == BlockKind::head ? net.classes : layer.size;
     }
 }
 

@@ -120,9 +120,7 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
             throw entry.error(block.name, "the block needs an argument", {}, fmt::format("{} = …", argument.name));
     }
     for (const auto& [key, node] : entry.table) {
-        if (key.str() == block.name || key.str() == "from" || key.str() == "repeat" || key.str() == "name" || key.str() == "when" ||
-            key.str() == "each")
-            continue;
+        if (key.str() == block.name || is_one_of(options_of_every_call, key.str())) continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
         throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
                           known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));

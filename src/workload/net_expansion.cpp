@@ -24,11 +24,6 @@ constexpr std::size_t deepest = 16, most_layers = 1 << 16, most_entries = 1 << 1
 /// Repetitions that run layer by layer.
 constexpr Number most_runs = 1 << 20;
 
-/// Opens segments of its own.
-bool is_composite(ConvBlock block) {
-    return block > ConvBlock::add;
-}
-
 bool is_channels(double number) {
     return number >= 0 && number <= static_cast<double>(largest_size);
 }
@@ -90,7 +85,7 @@ private:
         for (const auto& spec : block_specs) known.emplace_back(spec.name);
         std::string found, suggestion;
         for (const auto& [key, node] : entry.table) {
-            if (is_option_of_every_layer(key.str()) || key.str() == "each") continue;
+            if (is_one_of(options_of_every_layer, key.str()) || is_one_of(options_of_every_call, key.str())) continue;
             found += fmt::format("{}{}", found.empty() ? "" : ", ", key.str());
             if (suggestion.empty()) suggestion = did_you_mean(key.str(), known);
         }
@@ -119,7 +114,7 @@ private:
         check_weights(entry, layer, entering.front());
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
-        segment_.opens = is_composite(layer.block) && !segment_.name.empty();
+        segment_.opens = kind(layer.block) != BlockKind::primitive && !segment_.name.empty();
         channels_.push_back(output_channels(net_, layer, entering));
         layers_.push_back(std::move(layer));
         return index;
@@ -127,7 +122,7 @@ private:
 
     /// Compound scaling of what the net itself lists.
     void scale(const LayerEntry& entry, ConvLayer& layer) const {
-        const bool block = layer.block > ConvBlock::add && layer.block < ConvBlock::classify;
+        const bool block = kind(layer.block) == BlockKind::composite;
         if (block) layer.repeat = scaling_.repeats(layer.repeat);
         const toml::node* scaled = entry.table.get("scaled");
         if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
