@@ -63,6 +63,7 @@ struct EngineMemory {
     std::optional<double> fraction;          ///< default fraction; absent: what `reserve` leaves
     std::optional<FractionReserve> reserve;  ///< absent: `fraction` is stated
     std::vector<StepDefaults> steps;         ///< the last that fits the GPU; at least one
+    bool joint_steps = false;                ///< steps count the tokens of all groups of attention data parallelism, not of one
     CacheLayout layout = CacheLayout::groups;
     std::int64_t block_tokens = 16;
     bool counts_requests = false;   ///< its log counts tokens of requests of the longest context, not of blocks

@@ -29,6 +29,7 @@ struct EngineMemoryReport {
     Bytes gpu_memory;                                      ///< memory that programs can allocate
     Bytes weights, framework, activations, graphs, cache;  ///< `framework`: context, workspaces and communication
     Bytes padding;                                         ///< of experts' matrices, part of `weights`
+    Bytes available;                                       ///< memory that weights, framework, activations, reserved graphs and cache share
     std::int64_t cache_tokens = 0;                         ///< as the engine's log counts them
     double concurrency = 0;                                ///< sequences of `context` tokens that fit at once
     std::int64_t sequences = 0;                            ///< the same, whole ones

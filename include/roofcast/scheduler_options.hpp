@@ -40,11 +40,11 @@ struct SchedulerOptions {
     std::int64_t max_sequences = 256;  ///< sequences in the engine at once
     std::int64_t max_tokens = 8192;    ///< tokens in one step
     Batching batching = Batching::mixed;
-    bool chunked = true;                ///< a prompt that exceeds a step is chunked; false: prompts are computed whole
-    std::optional<std::int64_t> chunk;  ///< most prompt tokens in one step; absent: `max_tokens`
-    std::int64_t block_tokens = 16;     ///< tokens of one block of the KV cache
-    double memory_fraction = 0.9;  ///< fraction of usable memory, or of the memory left by weights (`cache_of_free`); above 0, at most 1
-    double prefix_cached = 0;      ///< fraction of each prompt already in the KV cache, 0 to below 1, in whole blocks
+    bool chunked = true;                    ///< a prompt that exceeds a step is chunked; false: prompts are computed whole
+    std::optional<std::int64_t> chunk;      ///< most prompt tokens in one step; absent: `max_tokens`
+    std::int64_t block_tokens = 16;         ///< tokens of one block of the KV cache
+    std::optional<double> memory_fraction;  ///< as the engine means it (`FractionOf`), above 0, at most 1; absent: the engine's, else 0.9
+    double prefix_cached = 0;               ///< fraction of each prompt already in the KV cache, 0 to below 1, in whole blocks
     Admission admission = Admission::prompt;
     std::int64_t poll_steps = 1;  ///< decode steps between checks for new requests; after a step with prompts: immediately
     std::int64_t wait_steps = 0;  ///< most decode steps for which prompts wait for further prompts; 0: none

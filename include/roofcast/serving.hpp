@@ -46,9 +46,11 @@ std::vector<ServingRequest> read_trace_text(std::string_view text, const std::st
 
 /// Memory split of one GPU.
 struct CacheRoom {
-    Bytes weights, activations, overhead, cache;  ///< `cache`: memory left for the KV cache
-    Bytes available;                              ///< memory for all of these: the engine's fraction of the usable memory
+    Bytes weights, activations, overhead, cache;  ///< `overhead`: framework, and graphs that are reserved; `cache`: left for the KV cache
+    Bytes available;                              ///< memory for all of these
+    double fraction = 1;                          ///< of memory, as the engine means it
     Bytes per_token;                              ///< KV cache bytes per token on one GPU, sliding windows excluded
+    Bytes kept;                                   ///< of a sequence besides: states and windows
     std::int64_t blocks = 0;                      ///< KV cache blocks that fit; below 1: the model cannot be served
     std::int64_t state_blocks = 0;                ///< blocks for states and windows of a sequence
     /// KV cache tokens of one GPU, with at least one block.
@@ -56,6 +58,10 @@ struct CacheRoom {
         return weights + activations + overhead + static_cast<double>(block_tokens) * per_token;
     }
 };
+
+/// How the engine that `request.software` names schedules on `gpu` unless its user says otherwise. Sizes of a step are those of its
+/// `[[memory]]` table; of all groups of attention data parallelism together.
+SchedulerOptions engine_scheduler(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu);
 
 /// Memory split for a completed `request`, possibly without any KV cache. Throws Error when the capacity is not known.
 CacheRoom cache_room_left(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu,

@@ -105,38 +105,37 @@ struct SoftwareStack {
     Seconds host_per_convolution;                        ///< further CPU time of a convolution: the library looks up an algorithm
     Seconds host_per_pass;                               ///< CPU time per pass that nothing hides: Python, scheduler, graph launch
     Seconds device_gap;                                  ///< gap between two dependent kernels on the GPU, beyond the kernel's own latency
-    bool cache_of_free = false;      ///< the cache fraction applies to memory that weights and activations leave, not to all memory
-    SchedulerOptions scheduler{};    ///< defaults of the scheduler that serves many requests
-    int streams = 1;                 ///< CUDA streams for independent operators of decoders
-    Seconds prompt_host_per_kernel;  ///< CPU time to launch a kernel of an uncaptured pass (`OpGraph::captured`)
-    Seconds prompt_token_time;       ///< time of a request outside scheduler steps, per prompt token
-    Seconds request_time;            ///< time of a request outside scheduler steps: text, tokenizer, network
-    bool joint_attention = false;    ///< mixed steps run one attention kernel for prefill and decode
-    std::int64_t prefill_chunk = 0;  ///< tokens of all sequences in one prefill pass; 0: whole prompts
-    std::optional<HalfPadded> half_padded{};  ///< absent: sequences are full
-    bool casts_weights = false;               ///< a kernel casts weights (and biases in frameworks) before each GEMM of a 16-bit run
-    double extra_kernels_4bit = 0;            ///< further launches for each GEMM with weights below 8 bits, to unpack them
-    double extra_kernels_8bit = 0;            ///< further launches for each GEMM with 8-bit weights
-    std::int64_t unpacks_from_rows = 0;       ///< GEMMs of this many rows or more unpack their weights to 16 bits first; 0: none
-    bool fp32_activations = false;            ///< 16-bit runs keep activations in fp32 and convert inputs and outputs of GEMMs
-    int least_tile_rows = 0;                  ///< GEMMs on WGMMA hardware are padded to this many rows, without split-K; 0: any
-    double least_tile_rate = 1;               ///< fraction of the 16-bit rate that padded GEMMs reach
-    int fp8_tile = 0;                         ///< side of the only tile of fp8 GEMMs that quantize activations; 0: the library's tiles
-    bool fp16_accumulation = false;           ///< fp16 GEMMs accumulate in 16 bits: twice the rate on GeForce
-    bool fastest_precision = false;           ///< runs an 8-bit layer in fp16 where that is faster
-    std::int64_t pipeline_chunk = 0;          ///< prompt tokens that pass through pipeline stages together; 0: the whole prompt
-    bool splits_layers = false;               ///< several GPUs hold consecutive layers by default; false: each holds a part of every layer
-    double pipeline_overlap = 1;              ///< fraction of the ideal gain from stages that work at the same time
-    bool warp_mma = false;                    ///< its GEMMs use single-warp MMA instructions (mma.sync)
-    bool warp_mma_experts = false;            ///< its 8-bit GEMMs of routed experts use them
-    double gemv_bytes_per_sm_clock = 0;       ///< most weight bytes that an SM streams per clock in GEMVs; 0: no GEMV kernels
-    bool waits_for_8bit_gemms = false;        ///< the CPU launches nothing until a dense 8-bit GEMM has finished
-    double unpacked_4bit_per_sm_clock = 0;    ///< most weights below 8 bits that 16-bit GEMMs unpack per SM and clock; 0: no limit
-    double unpacked_8bit_per_sm_clock = 0;    ///< the same for 8-bit weights
-    double matmul_rate = 1;                   ///< fraction of the vendor libraries' rate that GEMMs and attention reach
-    Seconds expert_launch{};                  ///< launch of each expert's own kernel in 4-bit GEMMs, with or without tokens; 0: one for all
-    double expert_rate = 1;                   ///< fraction of `matmul_rate` that grouped 8-bit GEMMs of routed experts reach
-    double decode_attention_rate = 1;         ///< fraction of the split-KV rate that decode attention reaches
+    SchedulerOptions scheduler{};                        ///< defaults of the scheduler that serves many requests
+    int streams = 1;                                     ///< CUDA streams for independent operators of decoders
+    Seconds prompt_host_per_kernel;                      ///< CPU time to launch a kernel of an uncaptured pass (`OpGraph::captured`)
+    Seconds prompt_token_time;                           ///< time of a request outside scheduler steps, per prompt token
+    Seconds request_time;                                ///< time of a request outside scheduler steps: text, tokenizer, network
+    bool joint_attention = false;                        ///< mixed steps run one attention kernel for prefill and decode
+    std::int64_t prefill_chunk = 0;                      ///< tokens of all sequences in one prefill pass; 0: whole prompts
+    std::optional<HalfPadded> half_padded{};             ///< absent: sequences are full
+    bool casts_weights = false;             ///< a kernel casts weights (and biases in frameworks) before each GEMM of a 16-bit run
+    double extra_kernels_4bit = 0;          ///< further launches for each GEMM with weights below 8 bits, to unpack them
+    double extra_kernels_8bit = 0;          ///< further launches for each GEMM with 8-bit weights
+    std::int64_t unpacks_from_rows = 0;     ///< GEMMs of this many rows or more unpack their weights to 16 bits first; 0: none
+    bool fp32_activations = false;          ///< 16-bit runs keep activations in fp32 and convert inputs and outputs of GEMMs
+    int least_tile_rows = 0;                ///< GEMMs on WGMMA hardware are padded to this many rows, without split-K; 0: any
+    double least_tile_rate = 1;             ///< fraction of the 16-bit rate that padded GEMMs reach
+    int fp8_tile = 0;                       ///< side of the only tile of fp8 GEMMs that quantize activations; 0: the library's tiles
+    bool fp16_accumulation = false;         ///< fp16 GEMMs accumulate in 16 bits: twice the rate on GeForce
+    bool fastest_precision = false;         ///< runs an 8-bit layer in fp16 where that is faster
+    std::int64_t pipeline_chunk = 0;        ///< prompt tokens that pass through pipeline stages together; 0: the whole prompt
+    bool splits_layers = false;             ///< several GPUs hold consecutive layers by default; false: each holds a part of every layer
+    double pipeline_overlap = 1;            ///< fraction of the ideal gain from stages that work at the same time
+    bool warp_mma = false;                  ///< its GEMMs use single-warp MMA instructions (mma.sync)
+    bool warp_mma_experts = false;          ///< its 8-bit GEMMs of routed experts use them
+    double gemv_bytes_per_sm_clock = 0;     ///< most weight bytes that an SM streams per clock in GEMVs; 0: no GEMV kernels
+    bool waits_for_8bit_gemms = false;      ///< the CPU launches nothing until a dense 8-bit GEMM has finished
+    double unpacked_4bit_per_sm_clock = 0;  ///< most weights below 8 bits that 16-bit GEMMs unpack per SM and clock; 0: no limit
+    double unpacked_8bit_per_sm_clock = 0;  ///< the same for 8-bit weights
+    double matmul_rate = 1;                 ///< fraction of the vendor libraries' rate that GEMMs and attention reach
+    Seconds expert_launch{};                ///< launch of each expert's own kernel in 4-bit GEMMs, with or without tokens; 0: one for all
+    double expert_rate = 1;                 ///< fraction of `matmul_rate` that grouped 8-bit GEMMs of routed experts reach
+    double decode_attention_rate = 1;       ///< fraction of the split-KV rate that decode attention reaches
     std::optional<GroupedDecoding> grouped_decode_attention{};  ///< where many query heads share a KV head; absent: as others
     std::optional<LongContexts> long_contexts{};                ///< absent: as others
     std::optional<DecoderSettings> decoders{};                  ///< absent: as others

@@ -64,9 +64,9 @@ void emit(const std::string& engine, const Workload& workload, const GpuProfile&
     if (!same_engine)
         request.remarks.push_back(fmt::format("These times are those of {}: --software {} predicts this engine.",
                                               predicted.empty() ? "no engine in particular" : predicted, of.software));
-    request.scheduler = software.find(Execution::cuda_graph, of.software).scheduler;
     Run launched = request.run;
     if (!same_engine) launched.software = of.software;
+    request.scheduler = engine_scheduler(workload, launched, software, gpu);
     if (gpu.usable_memory() && engine_memory_of(software.memory, launched.software) != nullptr) {
         const EngineMemoryReport defaults = engine_memory(workload, launched, software, gpu, {});
         request.scheduler.memory_fraction = defaults.fraction;

@@ -82,8 +82,7 @@ void run(const ServeSimOptions& o) {
                       .options = {},
                       .objective = service_objective(o.serving.slo),
                       .attainment = o.serving.find_rate ? std::optional(share_to_meet(o.serving)) : std::nullopt};
-    const SoftwareStack stack = stack_of(software, named.question.request, workload, gpu.profile.vendor);
-    named.question.options = scheduler_options(o.serving, stack.scheduler);
+    named.question.options = scheduler_options(o.serving, engine_scheduler(workload, named.question.request, software, gpu.profile));
     named.question.users = concurrent_users(o.serving, named.question.request.parallel);
     named.trace = o.serving.trace;
     named.question.finite = !named.trace.empty();

@@ -89,8 +89,8 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--seed", o.seed, "Seed of the random request generator")->capture_default_str();
     command.add_option("--slo", o.slo, "Latency limits, of which misses are counted: ttft=200ms,tpot=30ms,latency=5s, or some of them");
     command.add_option("--slo-share", o.share, "Fraction of the requests that must meet --slo in --find-rate")->capture_default_str();
-    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at a time (default: the engine's, else 256)");
-    command.add_option("--max-tokens", o.max_tokens, "Tokens in one scheduler step (default: the engine's, else 8192)");
+    command.add_option("--max-seqs", o.max_sequences, "Sequences in the engine at a time (default: the engine's on this GPU, else 256)");
+    command.add_option("--max-tokens", o.max_tokens, "Tokens in one scheduler step (default: the engine's on this GPU, else 8192)");
     command
         .add_option("--batching", o.batching,
                     "How steps are formed: mixed (prefill and decode share steps) or prompts_first (decode waits for prefill) (default: "
@@ -104,9 +104,11 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
                     "When a sequence enters: the KV cache has room for its prompt (prompt), or also for its output (output) (default: the "
                     "engine's)")
         ->check(CLI::IsMember(std::vector<std::string>{admission_names.begin(), admission_names.end()}));
-    command.add_option("--block-size", o.block_size, "Tokens in one block of the KV cache (default: 16)");
-    command.add_option("--memory-fraction", o.memory_fraction,
-                       "Fraction of the GPU's usable memory that the engine takes. TensorRT-LLM: of what the weights leave (default: 0.9)");
+    command.add_option("--block-size", o.block_size, "Tokens in one block of the KV cache (default: the engine's, else 16)");
+    command.add_option(
+        "--memory-fraction", o.memory_fraction,
+        "Fraction of the GPU's usable memory, as the engine means it. vLLM: weights, activations and cache. TensorRT-LLM: cache, of "
+        "what the weights leave (default: the engine's, else 0.9)");
     command.add_option("--prefix-cached", o.prefix_cached, "Fraction of each prompt that a prefix cache already holds")
         ->capture_default_str();
 }

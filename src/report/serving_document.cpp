@@ -7,14 +7,14 @@ namespace roofcast {
 
 namespace {
 
-nlohmann::ordered_json settings_json(const SchedulerOptions& o) {
+nlohmann::ordered_json settings_json(const SchedulerOptions& o, const CacheRoom& room) {
     return {{"max_sequences", o.max_sequences},
             {"max_tokens", o.max_tokens},
             {"batching", name(o.batching)},
             {"chunked_prefill", o.chunked},
             {"chunk_tokens", as_json(o.chunked ? Cell(o.chunk.value_or(o.max_tokens)) : Cell())},
             {"block_tokens", o.block_tokens},
-            {"memory_fraction", o.memory_fraction},
+            {"memory_fraction", room.fraction},
             {"prefix_cached", o.prefix_cached},
             {"admission", name(o.admission)}};
 }
@@ -84,7 +84,7 @@ nlohmann::ordered_json serving_document(const NamedServing& n) {
             {"ttft_boundary", times_clients(n.engine) ? "client" : "engine"},
             {"parallel", parallel_json(run.parallel)},
             {"speculation", speculation_json(run.techniques)},
-            {"settings", settings_json(n.question.options)},
+            {"settings", settings_json(n.question.options, n.answer.room)},
             {"arrivals", arrivals_json(n)},
             {"requests",
              {{"offered", n.offered},

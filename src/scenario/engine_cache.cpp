@@ -190,4 +190,21 @@ std::int64_t EngineCache::tokens(std::int64_t context) const {
     return static_cast<std::int64_t>(std::min(most_tokens, concurrency(context) * static_cast<double>(context)));
 }
 
+CacheGrowth growth(EngineCache cache, std::int64_t context) {
+    if (cache.engine.layout == CacheLayout::growing || all_full(cache.kinds)) return {bytes_of_token(cache.kinds), {}};
+    constexpr std::int64_t span = 1 << 20;
+    constexpr double none = 1e-6;                // of a sequence: what rounding leaves
+    cache.size = 1e8 * cache.sequence(context);  // so many sequences that parts of one do not matter
+    cache.step_tokens = 1;                       // what leaves a window is freed as sequences decode
+    const auto taken = [&cache](std::int64_t tokens) { return cache.size / cache.concurrency(tokens); };
+    std::int64_t beyond = context;  // all windows
+    for (const CacheKind& kind : cache.kinds) beyond = std::max(beyond, kind.window + cache.step_tokens);
+    const std::int64_t whole = ceil_div(context, cache.engine.block_tokens) * cache.engine.block_tokens;
+    const Bytes all = taken(whole);
+    const Bytes per_token = (taken(beyond + span) - taken(beyond)) / static_cast<double>(span);
+    if (per_token * static_cast<double>(whole) < none * all) return {all / static_cast<double>(whole), {}};
+    const Bytes kept = all - static_cast<double>(whole) * per_token;
+    return {per_token, kept > none * all ? kept : Bytes{}};
+}
+
 }  // namespace roofcast

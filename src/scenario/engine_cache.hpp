@@ -24,4 +24,12 @@ struct EngineCache {
     [[nodiscard]] Bytes sequence(std::int64_t context) const;
 };
 
+/// Bytes of a sequence as the simulator counts them: `kept` once, `per_token` for each token.
+struct CacheGrowth {
+    Bytes per_token, kept;
+};
+/// Exact for sequences of `context` tokens; longer ones grow by the layers without a window. Windows and states are all in `kept`, but in
+/// a model that has nothing else. `cache.size` and `step_tokens` do not matter.
+CacheGrowth growth(EngineCache cache, std::int64_t context);
+
 }  // namespace roofcast

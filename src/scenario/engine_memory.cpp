@@ -12,6 +12,7 @@
 #include "roofcast/error.hpp"
 #include "roofcast/memory_report.hpp"
 #include "scenario/engine_cache.hpp"
+#include "scenario/engine_defaults.hpp"
 
 namespace roofcast {
 
@@ -38,14 +39,6 @@ const EngineMemory& facts_of(const Run& request, const SoftwareStacks& software)
                  .key = "software",
                  .found = request.software,
                  .expected = engine_memory_names(software.memory)});
-}
-
-const StepDefaults& step_of(const EngineMemory& engine, const GpuProfile& gpu, Bytes gpu_memory) {
-    const StepDefaults* chosen = &engine.steps.front();
-    for (const StepDefaults& step : engine.steps) {
-        if (gpu_memory >= step.from && !has_prefix_of(gpu.id, step.except)) chosen = &step;
-    }
-    return *chosen;
 }
 
 double fraction_of(const EngineMemory& engine, const StepDefaults& step, Size max_tokens, const Run& request, Bytes gpu_memory) {
@@ -119,12 +112,6 @@ Bytes graph_pool(const EngineMemory& engine, const StepDefaults& step, const Dec
     return real(sizes) * (engine.graphs + real(part(model.layers, request.parallel.pipeline)) * engine.graphs_per_layer);
 }
 
-std::vector<CacheKind> kinds_of_stage(const DecoderLlm& model, const Run& request) {
-    std::vector<CacheKind> kinds = cache_kinds(model, request);
-    for (CacheKind& kind : kinds) kind.layers = part(kind.layers, request.parallel.pipeline);
-    return kinds;
-}
-
 /// Largest n in [0, most] for which `fits(n)`, which holds up to some n and not beyond.
 template <class Fits>
 Size largest(Size most, Fits fits) {
@@ -156,7 +143,7 @@ void require_settings(const EngineMemory& engine, const EngineSettings& s, const
         throw Error({.what = fmt::format("{} has no memory fraction: its context sets the size of its cache", engine.name),
                      .key = "memory_fraction",
                      .found = fmt::format("{}", *s.fraction),
-                     .suggestion = "use `context` instead"});
+                     .suggestion = "leave it out; roofcast memory takes `context`"});
     if (s.context && model.max_context > 0 && *s.context > model.max_context)
         throw Error({.what = "exceeds the model's context length",
                      .key = "context",
@@ -165,6 +152,20 @@ void require_settings(const EngineMemory& engine, const EngineSettings& s, const
 }
 
 }  // namespace
+
+const StepDefaults& step_defaults(const EngineMemory& engine, const GpuProfile& gpu, Bytes gpu_memory) {
+    const StepDefaults* chosen = &engine.steps.front();
+    for (const StepDefaults& step : engine.steps) {
+        if (gpu_memory >= step.from && !has_prefix_of(gpu.id, step.except)) chosen = &step;
+    }
+    return *chosen;
+}
+
+std::vector<CacheKind> kinds_of_stage(const DecoderLlm& model, const Run& request) {
+    std::vector<CacheKind> kinds = cache_kinds(model, request);
+    for (CacheKind& kind : kinds) kind.layers = part(kind.layers, request.parallel.pipeline);
+    return kinds;
+}
 
 Bytes expert_padding(const Workload& workload, const Run& request, const SoftwareStacks& software, const GpuProfile& gpu) {
     const EngineMemory* engine = engine_memory_of(software.memory, request.software);
@@ -182,7 +183,7 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     require_settings(engine, settings, *model);
     const auto gpu_memory = settings.gpu_memory ? settings.gpu_memory : gpu.usable_memory();
     if (!gpu_memory) throw Error({.what = fmt::format("the memory of {} is not known", gpu.id), .key = "gpu.capacity"});
-    const StepDefaults& step = step_of(engine, gpu, *gpu_memory);
+    const StepDefaults& step = step_defaults(engine, gpu, *gpu_memory);
     constexpr Size unlimited = Size{1} << 20;  // of models without a longest context
     const Size longest = model->max_context > 0 ? model->max_context : unlimited;
 
@@ -202,13 +203,14 @@ EngineMemoryReport engine_memory(const Workload& workload, const Run& request, c
     const bool several = request.parallel.tensor > 1;
     r.framework = engine.context + engine.framework + (several ? engine.communication : Bytes{});
     const Lowering lowering = stack_of(software, request, workload, {}).lowering;
-    r.activations = step_activations(engine, *model, request, lowering, r.max_tokens, r.max_sequences);
+    const Size sharing = engine.joint_steps ? request.parallel.attention_data : 1;
+    r.activations = step_activations(engine, *model, request, lowering, part(r.max_tokens, sharing), part(r.max_sequences, sharing));
     r.graphs = graph_pool(engine, step, *model, request, r.max_sequences);
 
-    EngineCache cache{.engine = engine,
-                      .kinds = kinds_of_stage(*model, request),
-                      .size = max(Bytes{}, cache_size(engine, r)),
-                      .step_tokens = r.max_tokens};
+    const Bytes left = cache_size(engine, r),
+                taken = r.weights + r.activations + r.framework + (engine.graphs_reserved ? r.graphs : Bytes{});
+    r.available = engine.fraction_of == FractionOf::left ? r.gpu_memory : taken + left;
+    EngineCache cache{.engine = engine, .kinds = kinds_of_stage(*model, request), .size = max(Bytes{}, left), .step_tokens = r.max_tokens};
     r.largest_context = largest(longest, [&](Size tokens) { return tokens == 0 || cache.concurrency(tokens) >= 1; });
     r.concurrency = cache.concurrency(r.context);
     r.sequences = static_cast<Size>(r.concurrency);

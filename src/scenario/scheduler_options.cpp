@@ -11,7 +11,7 @@ SchedulerOptions with(SchedulerOptions o, const SchedulerSettings& s) {
     o.chunked = s.chunked.value_or(o.chunked);
     if (s.chunk) o.chunk = s.chunk;
     o.block_tokens = s.block_tokens.value_or(o.block_tokens);
-    o.memory_fraction = s.memory_fraction.value_or(o.memory_fraction);
+    if (s.memory_fraction) o.memory_fraction = s.memory_fraction;
     o.prefix_cached = s.prefix_cached.value_or(o.prefix_cached);
     o.admission = s.admission.value_or(o.admission);
     o.poll_steps = s.poll_steps.value_or(o.poll_steps);

@@ -64,7 +64,7 @@ SimulatedEngine::SimulatedEngine(const Workload& workload, const Gpu& gpu, const
     : workload_(workload), gpu_(gpu), request_(request), software_(software), run_(run_of_copy(workload, request, settings, 1)) {
     const StepModel model = step_model(workload, gpu, run_, software);
     each_ = {.arrival = {}, .prompt_tokens = context_tokens(workload, run_), .output_tokens = run_.generate_tokens};
-    scheduler_ = model.stack.scheduler;
+    scheduler_ = engine_scheduler(workload, run_, software, gpu.profile);
     engine_.max_context = model.model.max_context;
     engine_.request_time = model.stack.request_time;
     engine_.prompt_token_time = model.stack.prompt_token_time;

@@ -112,6 +112,7 @@ EngineMemory read_memory(TableReader& table) {
         throw table.missing("fraction", "the default fraction, or a table reserve that it follows from");
     for (TableReader& step : table.tables("steps")) memory.steps.push_back(read_step(step));
     if (memory.steps.empty()) throw table.missing("steps", "default sizes of a step");
+    memory.joint_steps = table.flag_if("joint_steps").value_or(false);
     read_sizes(table, memory);
     read_cache(table, memory);
     for (TableReader& padding : table.tables("padding")) memory.padding.push_back(read_padding(padding));

@@ -70,8 +70,8 @@ const SoftwareKey keys[] = {
      non_negative,
      base_ms},
     {{"scheduler", "",
-      "scheduler defaults: batching (mixed or prompts_first), chunked prompts, max_tokens and max_sequences of a step, admission "
-      "(prompt or output)"},
+      "scheduler defaults: batching (mixed or prompts_first), chunked prompts, admission (prompt or output); sizes of a step are in "
+      "[[memory]]"},
      SpecialKey{[](TableReader& t, S& x) { x.scheduler = read_scheduler(t); }, [](const S& x) { return text_of(x.scheduler); }}},
     {{"streams", "",
       "streams that independent operators run on, unless the user sets them: shared experts run in parallel with routed ones"},
@@ -89,8 +89,6 @@ const SoftwareKey keys[] = {
      &S::request_time,
      non_negative,
      base_ms},
-    {{"cache_of_free", "", "the KV cache fraction applies to the memory that weights and activations leave, not to all memory"},
-     &S::cache_of_free},
     // Formats
     {{"channels_last", "", "convolutions run channels last (NHWC)"}, &Lowering::channels_last},
     {{"mixed_precision", "", "16-bit runs keep parameters and the residual stream in fp32 (automatic mixed precision)"},

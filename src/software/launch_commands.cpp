@@ -101,7 +101,11 @@ constexpr Placeholder placeholders[] = {
     {"dtype", [](const Filling& f) -> Value { return torch_name(f.run.precision); }},
     {"weights", [](const Filling& f) { return word_of(f.of.weights, name(f.run.weight_format())); }},
     {"kv_cache", cache_word},
-    {"memory_fraction", [](const Filling& f) -> Value { return fmt::format("{:.4g}", f.request.scheduler.memory_fraction); }},
+    {"memory_fraction",
+     [](const Filling& f) -> Value {
+         const auto fraction = f.request.scheduler.memory_fraction;
+         return fraction ? std::optional(fmt::format("{:.4g}", *fraction)) : std::nullopt;
+     }},
     {"max_sequences", [](const Filling& f) -> Value { return std::to_string(f.run.batch); }},
     {"max_tokens", [](const Filling& f) -> Value { return std::to_string(std::max(f.request.scheduler.max_tokens, f.run.batch)); }},
     {"context", [](const Filling& f) -> Value { return std::to_string(f.context()); }},

@@ -71,8 +71,7 @@ std::string text_of(const std::optional<GroupSizes>& groups) {
 }
 
 std::string text_of(const SchedulerOptions& o) {
-    return fmt::format("{{ batching = \"{}\", chunked = {}, max_tokens = {}, max_sequences = {}, admission = \"{}\" }}", name(o.batching),
-                       o.chunked, o.max_tokens, o.max_sequences, name(o.admission));
+    return fmt::format("{{ batching = \"{}\", chunked = {}, admission = \"{}\" }}", name(o.batching), o.chunked, name(o.admission));
 }
 
 std::string text_of(const std::optional<GroupedDecoding>& decoding) {
@@ -125,8 +124,6 @@ SchedulerOptions read_scheduler(TableReader& table) {
     return read_if(table, "scheduler",
                    [](TableReader& own) {
                        SchedulerSettings s;
-                       s.max_sequences = own.count_if("max_sequences");
-                       s.max_tokens = own.count_if("max_tokens");
                        s.chunked = own.flag_if("chunked");
                        s.batching = choice_if(own, "batching", batching_names, batching_of);
                        s.admission = choice_if(own, "admission", admission_names, admission_of);

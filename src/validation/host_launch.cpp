@@ -121,6 +121,7 @@ RowMeaning read_meaning(TableReader& table) {
     meaning.rates_of_whole_calls = table.flag_if("rates_of_whole_calls").value_or(false);
     meaning.models = table.texts_if("models");
     meaning.most_tensor = table.count_if("most_tensor").value_or(0);
+    meaning.sequences_as_users = table.flag_if("sequences_as_users").value_or(false);
     meaning.step_prompts = table.number_if("step_prompts", {1, 64}).value_or(0);
     meaning.attention_copies = table.flag_if("attention_copies").value_or(false);
     meaning.mtp = table.count_if("mtp").value_or(0);

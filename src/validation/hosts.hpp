@@ -67,6 +67,7 @@ struct RowMeaning {
     std::optional<double> shortest_lengths{};                            ///< ServedLoad::shortest
     std::int64_t least_users = 0;                                        ///< of the served rows that it stands for
     SchedulerSettings scheduler;                                         ///< what the engine was set to, where the row does not say
+    bool sequences_as_users = false;                                     ///< the engine was set to as many sequences as there are users
     double step_prompts = 0;          ///< prompts that fit a step, where the row does not say; 0: as `scheduler`
     bool attention_copies = false;    ///< stands for rows whose attention is copied
     std::int64_t mtp = 0;             ///< tokens that the model's own module proposes; 0: none

@@ -134,8 +134,8 @@ std::optional<double> load_limit(const ModelRow& row, const Workload& workload, 
 ModelEstimate served_estimate(const ModelRow& row, const Workload& workload, const Gpu& gpu, const Library& library) {
     Run request = completed(request_of(row, workload, library.software, library.hosts.machines, gpu.profile), workload, gpu);
     const SoftwareStack stack = stack_of(library.software, request, workload, gpu.profile.vendor);
-    const ServingAnswer answer =
-        serve(workload, gpu, library.software, question_of(*row.served, request, stack.scheduler), requests_of(row));
+    const SchedulerOptions scheduler = engine_scheduler(workload, request, library.software, gpu.profile);
+    const ServingAnswer answer = serve(workload, gpu, library.software, question_of(*row.served, request, scheduler), requests_of(row));
     ModelRow run = row;
     run.phase = "generate";
     request.techniques.speculation.reset();  // roofline, limit and terms are those of a plain run

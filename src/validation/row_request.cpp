@@ -65,6 +65,7 @@ void set_load(ServedLoad& load, const RowMeaning& meaning) {
         if (!setting) setting = meant;
     };
     fill(s.max_sequences, meaning.scheduler.max_sequences);
+    if (meaning.sequences_as_users && load.users > 0 && !s.max_sequences) s.max_sequences = load.users;
     fill(s.max_tokens, meaning.scheduler.max_tokens);
     fill(s.poll_steps, meaning.scheduler.poll_steps);
     fill(s.wait_steps, meaning.scheduler.wait_steps);

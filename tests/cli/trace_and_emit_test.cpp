@@ -148,3 +148,23 @@ TEST_CASE("a script names what its flags leave out of the prediction") {
 TEST_CASE("a model is found by its name") {
     CHECK(contains(printed("predict --gpu h100-sxm5-80gb --model 'Llama 3.1 8B'"), "Llama 3.1 8B on H100"));
 }
+
+TEST_CASE("the simulated engine has the steps and the memory that memory states for it") {
+    for (const std::string engine : {"vllm", "vllm 0.11.2", "sglang", "tensorrt-llm", "llama.cpp"}) {
+        for (const std::string gpu : {"rtx-4090", "h100-sxm5-80gb"}) {
+            const std::string where = " --format json --model llama-3.2-1b --gpu " + gpu + " --software '" + engine + "'";
+            const json memory = json::parse(printed("memory" + where)).at("engines").at(0);
+            const json simulated = json::parse(printed("serve-sim --concurrency 2 --requests 4" + where));
+            CAPTURE(where);
+            CHECK(simulated.at("settings").at("max_tokens") == memory.at("max_tokens"));
+            CHECK(simulated.at("settings").at("max_sequences") == memory.at("max_seqs"));
+            const double fraction = memory.at("memory_fraction").is_null() ? 1 : memory.at("memory_fraction").get<double>();
+            CHECK(simulated.at("settings").at("memory_fraction").get<double>() == doctest::Approx(fraction));
+            constexpr double gib_in_gb = 1.073741824;
+            for (const std::string part : {"weights", "activations"})
+                CHECK(simulated.at("memory").at(part + "_gb").get<double>() ==
+                      doctest::Approx(memory.at(part + "_gib").get<double>() * gib_in_gb));
+            if (engine != "llama.cpp") CHECK(simulated.at("memory").at("kv_tokens") == memory.at("kv_cache_tokens"));
+        }
+    }
+}

@@ -116,3 +116,25 @@ TEST_CASE("longer contexts never let more sequences in, in any layout") {
         }
     }
 }
+
+TEST_CASE("a sequence grows by its full layers, and keeps its windows and states") {
+    const EngineMemory facts = facts_with(CacheLayout::sequences, 1);
+    const auto grown = [&facts](const std::vector<CacheKind>& kinds, std::int64_t context) {
+        return growth({facts, kinds, 1 * gib, 8192}, context);
+    };
+    // 32 layers, 8 KV heads of 128, keys and values in 2 bytes.
+    const CacheKind full = attention_kind(32, 8, 128);
+    const CacheGrowth plain = grown({full}, 1000);
+    CHECK(plain.per_token.in(byte) == rel(131'072, 1e-9));
+    CHECK(plain.kept == Bytes{});
+    // A window of 128 tokens, and the one that is computed; a short sequence has fewer.
+    const CacheGrowth windowed = grown({full, attention_kind(2, 1, 8, 128)}, 1000);
+    CHECK(windowed.per_token.in(byte) == rel(131'072, 1e-9));
+    CHECK(windowed.kept.in(byte) == rel(129 * 2 * 32, 1e-3));
+    CHECK(grown({full, attention_kind(2, 1, 8, 128)}, 100).kept.in(byte) == rel(100 * 2 * 32, 1e-3));
+    CHECK(grown({full, state_kind(3, 5e6)}, 1000).kept.in(byte) == rel(3 * 5e6, 1e-6));
+    // With windows alone, each token counts what a sequence of this length has for it.
+    const CacheGrowth windows = grown({attention_kind(2, 1, 8, 128)}, 258);
+    CHECK(windows.per_token.in(byte) == rel(2 * 32 / 2.0, 1e-9));
+    CHECK(windows.kept == Bytes{});
+}
