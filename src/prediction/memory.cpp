@@ -71,6 +71,17 @@ std::optional<Bytes> fixed_step_activations(const DecoderLlm& llm, const Run& re
     return step_activations(*engine, llm, request, stack.lowering, chunk > 0 ? chunk : step.max_tokens, step.max_sequences);
 }
 
+/// What no step of `llm` exceeds under an engine whose memory is described: it computes more tokens in several steps.
+std::optional<Bytes> largest_step_activations(const DecoderLlm& llm, const Run& request, const SoftwareStacks& software,
+                                              const SoftwareStack& stack) {
+    const EngineMemory* engine = engine_memory_of(software.memory, request.software);
+    if (engine == nullptr || !llm.cross_attention_layers.empty()) return std::nullopt;
+    std::int64_t tokens = 0;  // on the GPU with the largest steps
+    for (const StepDefaults& step : engine->steps) tokens = std::max(tokens, step.max_tokens);
+    if (!stack.scheduler.chunked) tokens = std::max(tokens, request.prompt_tokens);
+    return step_activations(*engine, llm, request, stack.lowering, tokens, request.group_batch());
+}
+
 /// A change of the run that takes less memory.
 struct Remedy {
     std::string name;
@@ -147,12 +158,22 @@ MemoryEstimate memory_of(std::span<const OpGraph> weight_graphs, const Workload&
     const DecoderLlm* llm = language_model(workload);
     const auto step = llm == nullptr ? std::nullopt : fixed_step_activations(*llm, request, software, stack);
     memory.activations = step.value_or(Bytes{});
+    Bytes of_images;
     for (const OpGraph& graph : weight_graphs) {
         const bool staged = llm != nullptr && request.parallel.pipeline > 1;
         memory.weights += staged ? busiest_stage(graph, llm->layers, request.parallel.pipeline) : weight_size(graph);
         if (request.techniques.offload > 0) memory.weights -= offloaded_weights(graph, request);
-        if (!step || graph.name == "vision") memory.activations = max(memory.activations, graph.peak_activations);
+        if (graph.name == "vision") {
+            of_images = max(of_images, graph.peak_activations);
+        } else if (!step) {
+            memory.activations = max(memory.activations, graph.peak_activations);
+        }
     }
+    if (llm != nullptr && !step) {
+        const auto most = largest_step_activations(*llm, request, software, stack);
+        if (most && *most < memory.activations) memory.activations = *most;
+    }
+    memory.activations = max(memory.activations, of_images);
     if (llm != nullptr) {
         const std::int64_t tokens = paged_tokens(request, context_tokens(workload, request) + request.generate_tokens);
         memory.kv_cache = static_cast<double>(request.group_batch()) * kv_cache_size(*llm, request, tokens);

@@ -51,6 +51,21 @@ TEST_CASE("Llama 3.1 8B under vLLM 0.19 takes what its log says") {
     CHECK(m.max_sequences == 1024);
 }
 
+TEST_CASE("predictions under an engine count no more activations than its largest step has") {
+    const EngineBench bench;
+    const Workload llama = find_workload(test::models_dir(), "llama-3.1-8b");
+    const auto predicted = [&](int batch, int prompt) {
+        Run run{.batch = batch, .prompt_tokens = prompt, .generate_tokens = 1, .precision = Precision::bf16};
+        run.software = "vllm";
+        return memory_estimate(llama, completed_sizes(run, llama), bench.software).activations;
+    };
+    // vLLM computes 8,192 tokens a step at most, on the H100 as on the largest GPU.
+    const Bytes step = bench.of("llama-3.1-8b", "vllm", {.max_tokens = 8192, .max_sequences = 64}).activations;
+    CHECK(predicted(64, 2048) == step);
+    CHECK(predicted(64, 4096) == step);
+    CHECK(predicted(64, 16) < step);  // one pass of 1,024 tokens
+}
+
 TEST_CASE("predictions under llama.cpp count the activations of its micro-batch, as its memory does, whatever prompt and batch") {
     const EngineBench bench;
     const Workload llama = find_workload(test::models_dir(), "llama-3.1-8b");
