@@ -41,6 +41,13 @@ enum class ConvBlock {
     join,
     softmax,
     suppress,
+    empty,
+    matmul,
+    resize,
+    sample,
+    transpose,
+    sum_of_parts,
+    synchronize,
     channel_gate,
     split_attention,
     project,
@@ -48,7 +55,6 @@ enum class ConvBlock {
     channel_product,
     mix_places,
     lstm,
-    deformable_encoder,
     add,
     convnext,
     poolformer,
@@ -59,22 +65,13 @@ enum class ConvBlock {
     pooling_attend,
     mlp,
     class_attention,
-    outlook,
-    classify,
-    detr_head,
-    mask_head,
-    owl_head
+    outlook
 };
 /// "conv", "attend", …: as in TOML.
 std::string_view name(ConvBlock block);
 
-/// How a layer becomes operators.
-enum class BlockKind {
-    primitive,  ///< a few operators of the segment that it is in
-    composite,  ///< a block of its own, in segments of its own
-    head        ///< the same, of which nothing reads the output: it ends the net
-};
-BlockKind kind(ConvBlock block);
+/// Whether it is a block of its own, in segments of its own; else a few operators of the segment that it is in.
+bool is_composite(ConvBlock block);
 
 /// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.
 struct ConvLayer {
@@ -91,7 +88,11 @@ struct ConvLayer {
     std::int64_t group_width = 0;         ///< channels of a group, in place of `groups`
     std::int64_t area = 1;                ///< stripes that the image is cut into for attention
     std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
-    std::int64_t layers = 0, heads = 0;   ///< of a transformer inside
+    std::int64_t heads = 0;               ///< of an attention inside
+    std::int64_t rows = 0;                ///< of an empty map; 0: the places of what it reads
+    double kernels = 1, flops = 1;        ///< pointwise: kernels over the map, and what they compute of each number
+    std::int64_t table = 0;               ///< pointwise: rows of a learned table that it reads, as wide as the map
+    std::int64_t copies = 0;              ///< dot product: of heads, by kernels of their own where no kernel fuses the rest
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
     bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
     std::int64_t reduction = 1;           ///< places on a side that become one key
@@ -106,8 +107,6 @@ struct ConvLayer {
     bool residual_scale = false;        ///< the same on what the branches are added to
     bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
     bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
-    bool masked = false;                ///< mask head: queries of a layer attend within the masks predicted before it (Mask2Former)
-    bool conditional = false;           ///< DETR: queries and keys of the decoder carry their places in addition to what they found
     bool separate_projections = false;  ///< attention: queries, keys and values are GEMMs of their own
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
@@ -123,7 +122,7 @@ struct ConvLayer {
     bool wide_scores = false;           ///< dot product without a fused kernel: mixed precision computes its softmax in fp32
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     std::optional<Activation> gate_activation;  ///< channel gate: of the gate itself; absent: sigmoid
-    bool shared = false;                        ///< convolution: with the weights of another one
+    bool shared = false;                        ///< convolution, projection: with the weights of another one
     bool weighted = false;                      ///< sum: each map has a learned weight, and all weights are normalized
     bool published = true;                      ///< convolution: false where published counts leave it out
     bool copied = true;                         ///< slice: made contiguous; else what reads it reads it where it lies

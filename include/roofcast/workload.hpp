@@ -24,6 +24,7 @@ struct Published {
     double parameters_rounding = 0;    ///< half a unit of the last digit that the source prints, where that is more than 1 %
     double macs_rounding = 0;          ///< the same for `gmacs` or `gflops`, in their unit
     std::int64_t image_size = 0;       ///< that `gmacs` or `gflops` are for; 0: the model's default
+    std::int64_t counted_size = 0;     ///< image size at which the source counted these, which it scaled by the area; 0: `image_size`
     std::string source;
 };
 

@@ -62,6 +62,7 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
     }
     OpNode& node = b.cross_attention(shape.queries, shape.keys, shape.heads, shape.key_dim, shape.windows, shape.value_dim);
     add_positions(node, layer, shape.heads, key_side);
+    if (!std::get<Attention>(node.op).fused) node.eager_kernels += static_cast<double>(layer.copies);
     std::get<Attention>(node.op).biased = layer.relative_positions || layer.position_network || layer.decomposed_positions;
     if (!layer.talking_heads) return;
     std::get<Attention>(node.op).fused = false;

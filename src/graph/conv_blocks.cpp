@@ -51,17 +51,4 @@ Map backbone_block(ConvBuilder& b, const Map& x, const ConvLayer& layer, Count c
     }
 }
 
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
-    switch (layer.block) {
-        case ConvBlock::classify:
-            return classify_head(b, in.front());
-        case ConvBlock::detr_head:
-            return detr_head(b, in.front(), layer);
-        case ConvBlock::mask_head:
-            return mask_head(b, in, layer);
-        default:
-            return owl_head(b, in.front(), layer);
-    }
-}
-
 }  // namespace roofcast

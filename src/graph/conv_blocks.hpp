@@ -10,8 +10,6 @@
 
 namespace roofcast {
 
-inline constexpr Count box_sides = 4;
-
 Map convnext_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 // Blocks that mix places, then channels, each added to the stream.
 Map poolformer_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
@@ -23,18 +21,8 @@ Map mlp_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map outlook_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map class_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer);
 Map pooling_attention_block(ConvBuilder& b, Map x, const ConvLayer& layer, Count channels);
-/// What other mixers of places are made of: one of the blocks from `project` to `deformable_encoder`.
+/// What other mixers of places are made of: projections, attention, GEMMs of maps, and what moves rows.
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
-/// Maps of several sizes, whose places attend to a few learned ones of each. Returns the last, and largest, of them.
-Map deformable_encoder(ConvBuilder& b, const std::vector<Map>& levels, const ConvLayer& layer);
-// Heads. They end the graph.
-/// The head that `layer` names.
-void head_block(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
-void classify_head(ConvBuilder& b, const Map& x);
-void detr_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
-/// `in`: the map that masks are GEMMs of, then the maps that queries attend to.
-void mask_head(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
-void owl_head(ConvBuilder& b, const Map& x, const ConvLayer& layer);
 
 /// Weighs the channels of `x` as the layer's `gate` says.
 void gate_channels(ConvBuilder& b, const Map& x, const ConvLayer& layer);

@@ -116,15 +116,7 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     builder_.repeat_segments(layer.runs);
     if (layer.opens_segment) builder_.segment(layer.segment);
     builder_.on_stream(static_cast<int>(layer.stream));
-    switch (kind(layer.block)) {
-        case BlockKind::composite:
-            return backbone_block(builder_, in.front(), layer, layer.size);
-        case BlockKind::head:
-            head_block(builder_, in, layer);
-            return {.channels = net_.classes, .height = 1, .width = 1};
-        case BlockKind::primitive:
-            break;
-    }
+    if (is_composite(layer.block)) return backbone_block(builder_, in.front(), layer, layer.size);
     if (layer.segment.empty()) builder_.segment(std::string(roofcast::name(layer.block)));
     return primitive(layer, in);
 }
@@ -240,15 +232,15 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::scale:
         case ConvBlock::multiply:
             return by_element(layer, x);
-        case ConvBlock::project:
-        case ConvBlock::dot_product:
-        case ConvBlock::channel_product:
-        case ConvBlock::mix_places:
-        case ConvBlock::lstm:
-        case ConvBlock::deformable_encoder:
-            return place_mixer(builder_, in, layer);
-        default:
+        case ConvBlock::maxpool:
+        case ConvBlock::avgpool:
+        case ConvBlock::blurpool:
+        case ConvBlock::adaptive_pool:
+        case ConvBlock::global_pool:
+        case ConvBlock::upsample:
             return resized(layer, x);
+        default:
+            return place_mixer(builder_, in, layer);
     }
 }
 
@@ -268,9 +260,9 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
             return x;
         }
         case ConvBlock::pointwise: {
-            const auto kernels = static_cast<double>(std::max<Count>(1, layer.size));
-            if (layer.wide) builder_.wide_pointwise("pointwise", x, kernels, 1);
-            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, kernels, 1);
+            const auto parameters = static_cast<double>(layer.table * x.channels);
+            if (layer.wide) builder_.wide_pointwise("pointwise", x, layer.kernels, layer.flops, parameters);
+            if (!layer.wide) builder_.pointwise_kernels("pointwise", x, layer.kernels, layer.flops).weights = parameters;
             return x;
         }
         case ConvBlock::multiply:

@@ -14,7 +14,8 @@ namespace {
 
 Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     const Map x = b.narrowed(in);
-    b.linear(x.places(), x.channels, layer.size, layer.bias);
+    OpNode& node = b.linear(x.places(), x.channels, layer.size, layer.bias);
+    if (layer.shared) node.weights = 0;
     const Map y = b.as_rows({.channels = layer.size, .height = x.height, .width = x.width});
     b.activate(y, layer.activation.value_or(Activation::none));
     return y;
@@ -84,6 +85,53 @@ Map lstm(ConvBuilder& b, const Map& in, Count hidden) {
     return {.channels = directions * hidden, .height = in.height, .width = in.width};
 }
 
+/// Rows of `a` times those of `b`: `channels` are the rows of one, and the places of the output those of the other.
+Map product_of_maps(ConvBuilder& builder, const Map& a, const Map& b, Count channels) {
+    if (a.channels != b.channels)
+        throw Error({.what = "maps that are multiplied must have equal channels",
+                     .key = "matmul",
+                     .found = fmt::format("{} and {}", Count(a.channels), Count(b.channels))});
+    const bool first = a.places() == channels;
+    if (!first && b.places() != channels)
+        throw Error({.what = "the output's channels are the rows of one of the maps",
+                     .key = "matmul",
+                     .found = std::to_string(channels),
+                     .expected = fmt::format("{} or {}", Count(a.places()), Count(b.places()))});
+    builder.gemm("matmul", 1, a.places(), b.places(), a.channels);
+    const Map& places = first ? b : a;
+    return {.channels = channels, .height = places.height, .width = places.width};
+}
+
+Map sampled(ConvBuilder& b, const Map& values, const Map& rows, const ConvLayer& layer) {
+    heads_of(layer, values.channels);
+    b.sample(values, rows.places(), layer.size);
+    return {.channels = values.channels * layer.size, .height = rows.places(), .width = 1};
+}
+
+/// A map that the kernels behind it write.
+Map empty(const std::vector<Map>& in, const ConvLayer& layer) {
+    const Map& x = in.front();
+    if (layer.rows > 0) return {.channels = layer.size, .height = layer.rows, .width = 1};
+    if (in.size() == 1) return {.channels = layer.size, .height = x.height, .width = x.width};
+    Count places = 0;
+    for (const Map& map : in) {
+        if (map.channels != x.channels)
+            throw Error({.what = "maps whose rows stand in a row must have equal channels",
+                         .key = "from",
+                         .found = std::to_string(map.channels),
+                         .expected = std::to_string(x.channels)});
+        places += map.places();
+    }
+    return {.channels = layer.size, .height = places, .width = 1};
+}
+
+void require_divided(Count channels, Count parts) {
+    if (channels % parts != 0)
+        throw Error({.what = "the parts that are summed must divide the channels",
+                     .key = "sum_of_parts",
+                     .found = fmt::format("{} parts of {} channels", Count(parts), Count(channels))});
+}
+
 }  // namespace
 
 Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
@@ -97,10 +145,25 @@ Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
             return channel_product(b, x, layer);
         case ConvBlock::mix_places:
             return mixed_places(b, x, layer);
-        case ConvBlock::deformable_encoder:
-            return deformable_encoder(b, in, layer);
-        default:
+        case ConvBlock::lstm:
             return lstm(b, x, layer.size);
+        case ConvBlock::matmul:
+            return product_of_maps(b, x, in.back(), layer.size);
+        case ConvBlock::sample:
+            return sampled(b, x, in.back(), layer);
+        case ConvBlock::resize:
+            return b.interpolate(x, {.channels = x.channels, .height = in.back().height, .width = in.back().width}, layer.bilinear);
+        case ConvBlock::transpose:
+            b.transpose_rows(x.elements(), "transpose");
+            return {.channels = x.channels, .height = x.height, .width = x.width};
+        case ConvBlock::sum_of_parts:
+            require_divided(x.channels, layer.size);
+            return b.sum_of_parts(x, layer.size);
+        case ConvBlock::synchronize:
+            b.read_back_sizes();
+            return x;
+        default:
+            return empty(in, layer);
     }
 }
 

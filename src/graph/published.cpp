@@ -11,8 +11,14 @@ Agreement agreement_with_published(const Workload& workload, const Run& sizes) {
     const Published& published = workload.published;
     Run run = sizes;
     if (published.image_size > 0) run.image_size = published.image_size;
+    double area = 1;
+    if (published.counted_size > 0) {
+        const double side = static_cast<double>(published.image_size) / static_cast<double>(published.counted_size);
+        area = side * side;
+        run.image_size = published.counted_size;
+    }
     const OpGraph graph = forward_graph(workload, run, Lowering{});
-    Agreement result{.parameters = total_parameters(graph), .gmacs = total_macs(graph) / giga};
+    Agreement result{.parameters = total_parameters(graph), .gmacs = area * total_macs(graph) / giga};
     const auto compare = [&result](std::optional<double> figure, double rounding, double found) {
         if (!figure) return;
         const double deviation = std::abs(found / *figure - 1);

@@ -32,7 +32,10 @@ public:
         layer.from.assign(inputs, -1);
         for (const auto& [key, node] : table_) {
             if (key.str() == spec.name) {
-                layer.size = node.is_boolean() ? 0 : count(key.str(), node, 0);
+                if (spec.is(fractional) && !node.is_boolean())
+                    layer.kernels = number(key.str(), node);
+                else
+                    layer.size = node.is_boolean() ? 0 : count(key.str(), node, 0);
                 if (node.value_exact<bool>() == false)
                     throw error(key.str(), node, "a layer is not switched off by false", {}, "true", "when = false leaves a layer out");
             } else {
@@ -46,24 +49,24 @@ public:
         check_inputs(spec, layer);
         check_size(spec, layer);
         check_repeat(spec, layer);
-        check_layers(spec, layer);
         check_combinations(layer);
         return layer;
     }
 
 private:
     void check_inputs(const BlockSpec& spec, const ConvLayer& layer) const {
-        if (layer.from.size() == 1 || layer.repeat == 0 || spec.is(several)) return;
+        const bool pair = spec.is(paired);
+        if (layer.from.size() == (pair ? 2U : 1U) || layer.repeat == 0 || spec.is(several)) return;
         const toml::node* from = table_.get("from");
-        throw error("from", from == nullptr ? table_ : *from, fmt::format("a {} layer reads one map", spec.name),
-                    fmt::format("{} maps", layer.from.size()), "one name, such as \"in.0\" of several maps");
+        throw error("from", from == nullptr ? table_ : *from, fmt::format("a {} layer reads {}", spec.name, pair ? "two maps" : "one map"),
+                    fmt::format("{} maps", layer.from.size()), pair ? "two names" : "one name, such as \"in.0\" of several maps");
     }
 
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
         if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
         if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
         throw error(spec.name, *table_.get(spec.name),
-                    "a layer of this block needs its number (docs/reference/models.md: channels, window, queries)", {},
+                    "a layer of this block needs its number (docs/reference/models.md: channels, window, factor)", {},
                     "a whole number of at least 1");
     }
 
@@ -71,13 +74,6 @@ private:
         if (layer.repeat <= 1 || spec.is(repeated)) return;
         throw error("repeat", *table_.get("repeat"), fmt::format("a {} layer is not repeated", spec.name), {}, "0 or 1",
                     "repeat a block that holds it");
-    }
-
-    void check_layers(const BlockSpec& spec, const ConvLayer& layer) const {
-        constexpr std::array has_layers{ConvBlock::deformable_encoder, ConvBlock::detr_head, ConvBlock::mask_head, ConvBlock::owl_head};
-        if (layer.layers > 0 || std::find(has_layers.begin(), has_layers.end(), layer.block) == has_layers.end()) return;
-        throw error("layers", *table_.get(spec.name), "a transformer needs the number of its layers", "none",
-                    "layers = a whole number of at least 1");
     }
 
     /// Options that would be ignored beside others.
@@ -121,6 +117,7 @@ private:
         if (key == "scaled") flag(key, node);  // read where nets are scaled
         if (key == "padding") layer.padding = count(key, node, 0);
         if (key == "expand") layer.expand = number(key, node);
+        if (key == "flops") layer.flops = number(key, node);
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
         if (key == "gate_activation") layer.gate_activation = word<Activation>(activation_names, key, node);
@@ -149,7 +146,7 @@ private:
         const auto whole = static_cast<std::int64_t>(found);
         // Each repetition may become operators of its own.
         constexpr std::int64_t most_repeats = 1000;
-        if ((key == "repeat" || key == "layers") && whole > most_repeats) {
+        if (key == "repeat" && whole > most_repeats) {
             throw error(key, node, "out of range", value_found(node, found), fmt::format("at most {}", most_repeats));
         }
         if (static_cast<double>(whole) != found || whole < lower) {
@@ -201,9 +198,8 @@ std::string_view name(ConvBlock block) {
     return {};
 }
 
-BlockKind kind(ConvBlock block) {
-    const auto* spec = std::find_if(block_specs.begin(), block_specs.end(), [block](const BlockSpec& s) { return s.block == block; });
-    return spec->is(head) ? BlockKind::head : spec->is(composite) ? BlockKind::composite : BlockKind::primitive;
+bool is_composite(ConvBlock block) {
+    return std::any_of(block_specs.begin(), block_specs.end(), [block](const BlockSpec& s) { return s.block == block && s.is(composite); });
 }
 
 const BlockSpec* primitive_of(const toml::table& layer) {

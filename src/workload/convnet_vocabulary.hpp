@@ -21,8 +21,9 @@ enum BlockTraits : unsigned {
     bare = 1,      ///< `true` may stand in place of its number
     repeated = 2,  ///< `repeat` may be above 1
     several = 4,   ///< reads several maps
-    composite = 8,
-    head = 16,  ///< as of `BlockKind`
+    composite = 8,   ///< a block of its own
+    paired = 16,     ///< reads two maps
+    fractional = 32  ///< its number need not be whole
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
@@ -59,24 +60,29 @@ inline constexpr std::array block_specs{
     BlockSpec{"concat", ConvBlock::concat, "", bare | several},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
     BlockSpec{"planes", ConvBlock::planes, "", bare},
-    BlockSpec{"pointwise", ConvBlock::pointwise, "wide", bare},
+    BlockSpec{"pointwise", ConvBlock::pointwise, "wide flops table", bare | fractional},
     BlockSpec{"scale", ConvBlock::scale, "", bare},
     BlockSpec{"multiply", ConvBlock::multiply, "", bare},
     BlockSpec{"join", ConvBlock::join, "", several},
     BlockSpec{"softmax", ConvBlock::softmax, ""},
     BlockSpec{"suppress", ConvBlock::suppress, "", several},
+    BlockSpec{"empty", ConvBlock::empty, "rows", several},
+    BlockSpec{"matmul", ConvBlock::matmul, "", paired},
+    BlockSpec{"resize", ConvBlock::resize, "bilinear", bare | paired},
+    BlockSpec{"sample", ConvBlock::sample, "heads", paired},
+    BlockSpec{"transpose", ConvBlock::transpose, "", bare},
+    BlockSpec{"sum_of_parts", ConvBlock::sum_of_parts, ""},
+    BlockSpec{"synchronize", ConvBlock::synchronize, "", bare | several},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation gate_activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias", several},
-    BlockSpec{"project", ConvBlock::project, "bias activation"},
+    BlockSpec{"project", ConvBlock::project, "bias activation shared"},
     BlockSpec{"dot_product", ConvBlock::dot_product,
               "heads inner area published window kernel relative_positions position_network decomposed_positions fused_attention "
-              "library_attention score_passes "
-              "wide_scores",
+              "library_attention score_passes wide_scores copies",
               several},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
-    BlockSpec{"deformable_encoder", ConvBlock::deformable_encoder, "heads inner layers", bare | several},
     BlockSpec{"add", ConvBlock::add, "activation weighted", bare | several},
     BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated | composite},
     BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated | composite},
@@ -99,10 +105,6 @@ inline constexpr std::array block_specs{
               bare | repeated | composite},
     BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated | composite},
     BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated | composite},
-    BlockSpec{"classify", ConvBlock::classify, "", bare | head},
-    BlockSpec{"detr_head", ConvBlock::detr_head, "layers heads inner conditional", head},
-    BlockSpec{"mask_head", ConvBlock::mask_head, "layers heads inner masked", several | head},
-    BlockSpec{"owl_head", ConvBlock::owl_head, "layers heads inner tokens", head},
 };
 
 struct CountOption {
@@ -121,8 +123,10 @@ inline constexpr std::array counts{
     CountOption{"inner", &ConvLayer::inner},
     CountOption{"area", &ConvLayer::area},
     CountOption{"parts", &ConvLayer::parts},
-    CountOption{"layers", &ConvLayer::layers},
     CountOption{"heads", &ConvLayer::heads},
+    CountOption{"rows", &ConvLayer::rows},
+    CountOption{"table", &ConvLayer::table},
+    CountOption{"copies", &ConvLayer::copies},
     CountOption{"window", &ConvLayer::window},
     CountOption{"reduction", &ConvLayer::reduction},
     CountOption{"tokens", &ConvLayer::tokens},
@@ -141,8 +145,6 @@ inline constexpr std::array flags{
     FlagOption{"weighted", &ConvLayer::weighted},
     FlagOption{"separate_projections", &ConvLayer::separate_projections},
     FlagOption{"shifted", &ConvLayer::shifted},
-    FlagOption{"masked", &ConvLayer::masked},
-    FlagOption{"conditional", &ConvLayer::conditional},
     FlagOption{"layer_scale", &ConvLayer::layer_scale},
     FlagOption{"pooled_shortcut", &ConvLayer::pooled_shortcut},
     FlagOption{"residual_scale", &ConvLayer::residual_scale},

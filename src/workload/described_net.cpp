@@ -5,8 +5,23 @@
 
 namespace roofcast {
 
+namespace {
+
+toml::array node_of(const std::vector<std::string>& names) {
+    toml::array list;
+    for (const std::string& name : names) list.push_back(name);
+    return list;
+}
+
+template <class Value>
+const Value& node_of(const Value& value) {
+    return value;
+}
+
+}  // namespace
+
 void DescribedNet::put(toml::table& table, const Key& key) {
-    std::visit([&](const auto& value) { table.insert_or_assign(key.name, value); }, key.value);
+    std::visit([&](const auto& value) { table.insert_or_assign(key.name, node_of(value)); }, key.value);
 }
 
 void DescribedNet::add(std::initializer_list<Key> layer) {

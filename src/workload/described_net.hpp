@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "roofcast/convnet.hpp"
 
@@ -17,7 +18,7 @@ class DescribedNet {
 public:
     struct Key {
         std::string_view name;
-        std::variant<std::int64_t, double, bool, std::string> value;
+        std::variant<std::int64_t, double, bool, std::string, std::vector<std::string>> value;
     };
 
     /// `file`: where the description comes from.

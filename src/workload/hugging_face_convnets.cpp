@@ -125,7 +125,8 @@ ConvNet detector(const JsonReader& config, std::int64_t queries, bool conditiona
     config.require_count("decoder_ffn_dim", inner);
     if (width % heads != 0) throw config.error("d_model", "not a multiple of the heads");
     net.add({{"conv", width}, {"bias", true}, {"norm", "none"}, {"activation", "none"}});
-    net.add({{"detr_head", config.count_or("num_queries", queries, 1)},
+    net.add({{"detr_head", true},
+             {"queries", config.count_or("num_queries", queries, 1)},
              {"layers", layers},
              {"heads", heads},
              {"inner", inner},

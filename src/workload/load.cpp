@@ -47,6 +47,9 @@ Published read_published(TableReader reader) {
     published.parameters_rounding = reader.number_if("parameters_rounding", positive).value_or(0);
     published.macs_rounding = reader.number_if("macs_rounding", positive).value_or(0);
     published.image_size = reader.count_if("image_size").value_or(0);
+    published.counted_size = reader.count_if("counted_size", 1).value_or(0);
+    if (published.counted_size > 0 && published.image_size < 1)
+        throw reader.error("counted_size", "the size that counts were scaled to is missing", {}, "image_size as well");
     published.source = reader.text_if("source").value_or("");
     if ((published.parameters || published.gmacs || published.gflops) && published.source.empty()) {
         throw reader.error("source", "published figures need their source");

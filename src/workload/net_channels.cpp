@@ -25,6 +25,9 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::scale:
         case ConvBlock::multiply:
         case ConvBlock::suppress:
+        case ConvBlock::resize:
+        case ConvBlock::transpose:
+        case ConvBlock::synchronize:
         case ConvBlock::channel_gate:
         case ConvBlock::mix_places:
         case ConvBlock::add:
@@ -33,18 +36,20 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::outlook:
         case ConvBlock::convnext:
             return entering;
-        case ConvBlock::deformable_encoder:
-            return in.back();
         case ConvBlock::concat:
             return std::accumulate(in.begin(), in.end(), std::int64_t{0});
         case ConvBlock::split_attention:
             return in.size() > 1 ? entering : entering / layer.parts;
+        case ConvBlock::sum_of_parts:
+            return entering / layer.size;
+        case ConvBlock::sample:
+            return entering * layer.size;
         case ConvBlock::lstm:
             return 2 * layer.size;
         case ConvBlock::linear:
             return layer.size > 0 ? layer.size : net.classes;
         default:
-            return kind(layer.block) == BlockKind::head ? net.classes : layer.size;
+            return layer.size;
     }
 }
 

@@ -110,11 +110,13 @@ private:
         require_dimensions(entry, layer, net_.dimensions);
         if (layer.stream > 0 && segment_.name.empty())
             throw entry.error("stream", "layers run beside each other within a segment only", {}, "a layer of a block with segment = true");
+        if (layer.block == ConvBlock::synchronize && segment_.name.empty())
+            throw entry.error("synchronize", "the CPU waits before a segment", {}, "a layer of a block with segment = true");
         if (scales_) scale(entry, layer);
         check_weights(entry, layer, entering.front());
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
-        segment_.opens = kind(layer.block) != BlockKind::primitive && !segment_.name.empty();
+        segment_.opens = is_composite(layer.block) && !segment_.name.empty();
         channels_.push_back(output_channels(net_, layer, entering));
         layers_.push_back(std::move(layer));
         return index;
@@ -122,20 +124,20 @@ private:
 
     /// Compound scaling of what the net itself lists.
     void scale(const LayerEntry& entry, ConvLayer& layer) const {
-        const bool block = kind(layer.block) == BlockKind::composite;
+        const bool block = is_composite(layer.block);
         if (block) layer.repeat = scaling_.repeats(layer.repeat);
         const toml::node* scaled = entry.table.get("scaled");
         if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
         if (block || layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
     }
 
-    /// Weights are shared with an equal convolution before.
+    /// Weights are shared with an equal convolution or projection before.
     void check_weights(const LayerEntry& entry, const ConvLayer& layer, Number entering) {
-        if (layer.block != ConvBlock::conv || layer.repeat == 0) return;
+        if ((layer.block != ConvBlock::conv && layer.block != ConvBlock::project) || layer.repeat == 0) return;
         const std::array filter{entering, layer.size, layer.kernel, layer.kernel_width, layer.groups, layer.group_width};
         if (layer.shared && !filters_.contains(filter))
-            throw entry.error("shared", "no convolution before this one has such weights", {},
-                              "a convolution of equal channels, kernel and groups before it");
+            throw entry.error("shared", "no layer before this one has such weights", {},
+                              "one of equal channels, kernel and groups before it");
         filters_.insert(filter);
     }
 
