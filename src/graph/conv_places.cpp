@@ -112,7 +112,12 @@ Map sampled(ConvBuilder& b, const Map& values, const Map& rows, const ConvLayer&
 Map empty(const std::vector<Map>& in, const ConvLayer& layer) {
     const Map& x = in.front();
     if (layer.rows > 0) return {.channels = layer.size, .height = layer.rows, .width = 1};
-    if (in.size() == 1) return {.channels = layer.size, .height = x.height, .width = x.width};
+    if (in.size() == 1) {
+        Map y = x;
+        y.channels = layer.size;
+        y.kept = y.wide = false;
+        return y;
+    }
     Count places = 0;
     for (const Map& map : in) {
         if (map.channels != x.channels)

@@ -107,6 +107,15 @@ inline constexpr std::array block_specs{
     BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated | composite},
 };
 
+/// Names that blocks had, and what stands in their place.
+struct FormerName {
+    std::string_view name, form;
+};
+inline constexpr std::array former_names{
+    FormerName{"ssd_head", "{ssd_level = true, anchors = …, each = true} and {suppress = 4}"},
+    FormerName{"mask_head", "{maskformer_head = true, queries = …, layers = …}, or mask2former_head for masked = true"},
+};
+
 struct CountOption {
     std::string_view key;
     std::int64_t ConvLayer::*member;

@@ -53,12 +53,6 @@ void add_swin(DescribedNet& net, const JsonReader& config) {
     }
 }
 
-/// The map of a stage, normalized and projected to `width`.
-void add_feature(DescribedNet& net, const char* stage, std::int64_t width, bool bias, const char* name) {
-    net.add({{"normalize", true}, {"from", stage}});
-    net.add({{"conv", width}, {"bias", bias}, {"norm", "group"}, {"activation", "none"}, {"name", name}});
-}
-
 /// `decoder_layers` may count one that is none: `besides`.
 void add_head(DescribedNet& net, const char* head, const JsonReader& config, const char* heads_key, const char* inner_key,
               std::vector<std::string> maps, std::int64_t standard_layers, std::int64_t besides) {
@@ -107,23 +101,13 @@ ConvNet mask2former(const JsonReader& config) {
     const std::int64_t width = config.count_or("feature_size", 256, 1);
     config.require_count("mask_feature_size", width);
     config.require_count("hidden_dim", width);
-    add_feature(net, "thirty_second", width, true, "coarse");
-    add_feature(net, "sixteenth", width, true, "middle");
-    add_feature(net, "eighth", width, true, "fine");
-    const std::vector<std::string> levels{"coarse", "middle", "fine"};
-    net.add({{"deformable_encoder", true},
+    net.add({{"mask2former_pixel_decoder", width},
              {"layers", config.count_or("encoder_layers", 6, 1)},
              {"heads", config.count_or("num_attention_heads", 8, 1)},
              {"inner", config.count_or("encoder_feedforward_dim", 1024, 1)},
-             {"from", levels},
-             {"name", "encoded"}});
-    add_feature(net, "quarter", width, false, "lateral");
-    net.add({{"upsample", 2}, {"bilinear", true}, {"from", "encoded"}});
-    net.add({{"add", true}, {"from", std::vector<std::string>{"previous", "lateral"}}});
-    net.add({{"conv", width}, {"kernel", 3}, {"norm", "group"}, {"activation", "relu"}});
-    net.add({{"conv", width}, {"bias", true}, {"norm", "none"}, {"activation", "none"}});
+             {"from", std::vector<std::string>{"previous", "sixteenth", "eighth", "quarter"}}});
     // The library's number of layers counts the prediction before the first.
-    add_head(net, "mask2former_head", config, "num_attention_heads", "dim_feedforward", {"previous", "coarse", "middle", "fine"}, 10, 1);
+    add_head(net, "mask2former_head", config, "num_attention_heads", "dim_feedforward", {"previous"}, 10, 1);
     return std::move(net).read();
 }
 

@@ -114,16 +114,21 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
     if (entry.table.get(block.name)->value_exact<bool>() == false)
         throw entry.error(block.name, "a block is not switched off by false", {}, "a number or true", "when = false leaves a layer out");
     std::vector<std::string> known;
+    std::string form = fmt::format("{{{} = …", block.name);
     for (const BlockArgument& argument : block.arguments) {
         known.push_back(argument.name);
+        form += fmt::format(", {} = {}", argument.name, argument.required ? "…" : argument.standard);
+    }
+    form += "}";
+    for (const BlockArgument& argument : block.arguments) {
         if (argument.required && !entry.table.contains(argument.name))
-            throw entry.error(block.name, "the block needs an argument", {}, fmt::format("{} = …", argument.name));
+            throw entry.error(block.name, fmt::format("the block needs an argument, {}", argument.name), {}, form);
     }
     for (const auto& [key, node] : entry.table) {
         if (key.str() == block.name || is_one_of(options_of_every_call, key.str())) continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-        throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()),
-                          known.empty() ? "none" : fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key.str(), known));
+        throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()), form,
+                          did_you_mean(key.str(), known));
     }
 }
 

@@ -80,6 +80,9 @@ private:
     }
 
     Error unknown_block(const LayerEntry& entry, const FileBlocks& siblings) const {
+        for (const auto& [name, form] : former_names) {
+            if (entry.table.contains(name)) throw entry.error(name, "the block has another name now", std::string(name), std::string(form));
+        }
         std::vector<std::string> known = siblings.names();
         for (std::string& name : library_.names()) known.push_back(std::move(name));
         for (const auto& spec : block_specs) known.emplace_back(spec.name);
