@@ -173,11 +173,6 @@ void ConvBuilder::mask_frames(const Map& map) {
     pointwise("mask", map, 1, 1, Fusion::chain);
 }
 
-Map ConvBuilder::unit(const Map& in, Count channels, Count kernel, Count stride, Count groups) {
-    return conv(
-        in, {.channels = channels, .kernel = kernel, .stride = stride, .groups = groups, .norm = net.norm, .activation = net.activation});
-}
-
 Map ConvBuilder::transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias) {
     Map out = resized(in, [stride](Count side) { return side * stride; });
     out.channels = channels;

@@ -63,8 +63,6 @@ public:
     void repeat_segments(Count times) { times_ = times; }
 
     Map conv(const Map& in, const ConvSpec& spec);
-    /// `conv` with the net's normalization and activation.
-    Map unit(const Map& in, Count channels, Count kernel = 1, Count stride = 1, Count groups = 1);
     /// Transposed convolution: a GEMM, then a scatter, which sums where kernels overlap.
     Map transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.

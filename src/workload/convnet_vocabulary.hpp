@@ -18,9 +18,9 @@ namespace roofcast {
 /// What else a block's entry may say.
 enum BlockTraits : unsigned {
     plain = 0,
-    bare = 1,      ///< `true` may stand in place of its number
-    repeated = 2,  ///< `repeat` may be above 1
-    several = 4,   ///< reads several maps
+    bare = 1,        ///< `true` may stand in place of its number
+    repeated = 2,    ///< `repeat` may be above 1
+    several = 4,     ///< reads several maps
     composite = 8,   ///< a block of its own
     paired = 16,     ///< reads two maps
     fractional = 32  ///< its number need not be whole

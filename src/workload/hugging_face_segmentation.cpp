@@ -77,13 +77,8 @@ ConvNet maskformer(const JsonReader& config) {
     for (const char* stage : {"sixteenth", "eighth", "quarter"})
         net.add({{"pyramid_step", width}, {"from", std::vector<std::string>{"previous", stage}}});
     const auto project = [&](std::int64_t kernel, const char* map, const char* name) {
-        net.add({{"conv", masks},
-                 {"kernel", kernel},
-                 {"bias", true},
-                 {"norm", "none"},
-                 {"activation", "none"},
-                 {"from", map},
-                 {"name", name}});
+        net.add(
+            {{"conv", masks}, {"kernel", kernel}, {"bias", true}, {"norm", "none"}, {"activation", "none"}, {"from", map}, {"name", name}});
     };
     project(3, "previous", "mask_features");
     project(1, "features", "memory");
@@ -131,11 +126,8 @@ ConvNet segformer(const JsonReader& config) {
     }
     for (std::size_t i = 0; i < depths.size(); ++i) {
         net.add({{"conv", widths[i]}, {"kernel", patches[i]}, {"stride", strides[i]}, {"activation", "none"}, {"bias", true}});
-        net.add({{"mix_transformer", true},
-                 {"heads", heads[i]},
-                 {"reduction", reductions[i]},
-                 {"expand", ratios[i]},
-                 {"repeat", depths[i]}});
+        net.add(
+            {{"mix_transformer", true}, {"heads", heads[i]}, {"reduction", reductions[i]}, {"expand", ratios[i]}, {"repeat", depths[i]}});
         net.add({{"normalize", true}, {"name", "stage" + std::to_string(i)}});
     }
     const std::int64_t width = config.count_or("decoder_hidden_size", 256, 1);

@@ -122,7 +122,7 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
     form += "}";
     for (const BlockArgument& argument : block.arguments) {
         if (argument.required && !entry.table.contains(argument.name))
-            throw entry.error(block.name, fmt::format("the block needs an argument, {}", argument.name), {}, form);
+            throw entry.error(block.name, fmt::format("the block needs an argument: {}", argument.name), {}, form);
     }
     for (const auto& [key, node] : entry.table) {
         if (key.str() == block.name || is_one_of(options_of_every_call, key.str())) continue;

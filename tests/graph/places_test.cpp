@@ -160,7 +160,8 @@ TEST_CASE("sums with what is in fp32 are in fp32, and norms and element-wise ker
     CHECK(precision_of_norm() == Precision::fp16);
     norm.wide = true;
     CHECK(precision_of_norm() == Precision::fp32);
-    ConvLayer kernels = layer_of(ConvBlock::pointwise, 2);
+    ConvLayer kernels = layer_of(ConvBlock::pointwise, 0);
+    kernels.kernels = 2;
     kernels.wide = true;
     const OpNode node = nodes_named(mixed_places_graph({kernels}), "pointwise").front();
     CHECK(node.eager_kernels == 3);  // and the casts

@@ -67,7 +67,7 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
 
 TEST_CASE("layers need their number, but for those that have none to give") {
     for (const std::string block :
-         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "attend", "detr_head"}) {
+         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "attend", "empty"}) {
         for (const char* none : {"true", "0"}) {
             const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = " + none + "}"));
             CHECK(detail.what.find("needs its number") != std::string::npos);

@@ -191,7 +191,8 @@ TEST_CASE("a sum of one map is refused, where a concatenation of one is allowed"
 
 TEST_CASE("wrong calls, definitions and names of blocks are errors") {
     const std::string unit = "[blocks.unit]\narguments = [\"width\"]\nlayers = [{conv = \"width\"}]\n";
-    CHECK(net_error(net_text("{unit = 8}", unit)).what == "the block needs an argument");
+    CHECK(net_error(net_text("{unit = 8}", unit)).what == "the block needs an argument: width");
+    CHECK(net_error(net_text("{unit = 8}", unit)).expected == "{unit = …, width = …}");
     CHECK(net_error(net_text("{unit = 8, width = 4, widht = 2}", unit)).key == "layers[0].widht");
     CHECK(net_error(net_text("{unit = 8, width = 4, repeat = 1001}", unit)).key == "layers[0].repeat");
     CHECK(net_error(net_text("{unit = 8, width = 4, repeat = 1.5}", unit)).key == "layers[0].repeat");
