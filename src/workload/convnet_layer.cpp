@@ -33,7 +33,7 @@ public:
         for (const auto& [key, node] : table_) {
             if (key.str() == spec.name) {
                 if (spec.is(fractional) && !node.is_boolean())
-                    layer.kernels = number(key.str(), node);
+                    layer.kernels = positive_number(key.str(), node);
                 else
                     layer.size = node.is_boolean() ? 0 : count(key.str(), node, 0);
                 if (node.value_exact<bool>() == false)
@@ -133,6 +133,11 @@ private:
             throw error(key, node, "wrong value", value_found(node, value),
                         fmt::format("a number from 0 to {}, or the name of one in values", largest));
         return *found;
+    }
+
+    double positive_number(std::string_view key, const toml::node& node) const {
+        if (const double found = number(key, node); found > 0) return found;
+        throw error(key, node, "out of range", {}, "a number above 0", "when = false leaves a layer out");
     }
 
     /// An expression with its value, where that is a number.

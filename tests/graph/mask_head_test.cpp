@@ -191,6 +191,7 @@ TEST_CASE("products, sums and samples of maps want sizes that fit") {
     CHECK(refusal(two + "{project = 6, shared = true}]").key == "layers[2].shared");
     CHECK(refusal(two + "{project = 6}, {project = 6, shared = true}]").what == "no error");
     CHECK(refusal(two + "{pointwise = -1}]").key == "layers[2].pointwise");
+    CHECK(refusal(two + "{pointwise = 0}]").expected == "a number above 0");
     CHECK(total_parameters(mask_graph(two + "{empty = 5, rows = 7}, {pointwise = 1, table = 9}]")) ==
           total_parameters(mask_graph(two + "{empty = 5, rows = 7}, {pointwise = 1}]")) + 5 * 9);
 }
