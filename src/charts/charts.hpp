@@ -9,16 +9,8 @@
 #include <vector>
 
 #include "document/chart.hpp"
-#include "report/calibration_report.hpp"
-#include "report/comparison_report.hpp"
-#include "report/cost_report.hpp"
-#include "report/memory_report.hpp"
-#include "report/prediction_report.hpp"
-#include "report/recommendation_report.hpp"
-#include "report/serving_report.hpp"
-#include "report/storage_report.hpp"
-#include "report/sweep_report.hpp"
-#include "report/validation_report.hpp"
+#include "report/data_reports.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 

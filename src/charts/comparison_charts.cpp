@@ -2,7 +2,7 @@
 
 #include "charts/chart_shapes.hpp"
 #include "charts/charts.hpp"
-#include "report/comparison_rows.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 

@@ -2,7 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
-#include "report/accuracy_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/software.hpp"
 

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "report/bench_report.hpp"
+#include "report/data_reports.hpp"
 
 namespace roofcast::cli {
 

@@ -17,7 +17,7 @@
 #include "cli/measured_rows.hpp"
 #include "cli/output.hpp"
 #include "io/number_text.hpp"
-#include "report/calibration_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/accuracy.hpp"
 #include "roofcast/error.hpp"
 #include "roofcast/prediction.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/recommendation_report.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/price_options.hpp"
 #include "cli/run_options.hpp"
-#include "report/comparison_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

@@ -8,7 +8,7 @@
 #include "cli/price_options.hpp"
 #include "cli/run_options.hpp"
 #include "prediction/shapes.hpp"
-#include "report/cost_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

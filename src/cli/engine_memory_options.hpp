@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/run_options.hpp"
-#include "report/memory_report.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast::cli {
 

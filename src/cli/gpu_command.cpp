@@ -9,7 +9,7 @@
 #include "cli/gpu_new_command.hpp"
 #include "profile/architecture_facts.hpp"
 #include "profile/prices.hpp"
-#include "report/gpu_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/calibration.hpp"
 #include "roofcast/execution.hpp"
 

@@ -9,7 +9,7 @@
 #include "cli/run_options.hpp"
 #include "prediction/shapes.hpp"
 #include "report/run_parts.hpp"
-#include "report/storage_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

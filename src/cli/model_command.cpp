@@ -8,7 +8,7 @@
 #include "cli/run_options.hpp"
 #include "graph/published.hpp"
 #include "prediction/shapes.hpp"
-#include "report/model_report.hpp"
+#include "report/data_reports.hpp"
 #include "workload/catalogue.hpp"
 
 namespace roofcast::cli {

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "report/pipeline_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/pipeline.hpp"
 
 namespace roofcast::cli {

@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/run_options.hpp"
 #include "document/timeline_trace.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

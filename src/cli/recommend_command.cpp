@@ -14,8 +14,8 @@
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
 #include "io/number_text.hpp"
-#include "report/recommendation_report.hpp"
 #include "report/recommendation_tables.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

@@ -7,7 +7,7 @@
 #include "cli/run_options.hpp"
 #include "cli/serving_options.hpp"
 #include "prediction/pass.hpp"
-#include "report/serving_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/error.hpp"
 #include "scenario/assumptions.hpp"
 

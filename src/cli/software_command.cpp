@@ -3,7 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
-#include "report/software_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

@@ -9,7 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/sweep_axes.hpp"
-#include "report/sweep_report.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast::cli {
 

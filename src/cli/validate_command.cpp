@@ -9,7 +9,7 @@
 #include "cli/measured_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "report/validation_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {

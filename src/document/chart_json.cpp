@@ -10,8 +10,6 @@ namespace roofcast {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string_view name(ChartKind kind) {
     switch (kind) {
         case ChartKind::line:

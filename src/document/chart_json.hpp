@@ -8,10 +8,12 @@
 
 namespace roofcast {
 
+using Json = nlohmann::ordered_json;
+
 /// Series, reference lines, and axes with their ticks.
-nlohmann::ordered_json charts_json(const std::vector<Chart>& charts);
+Json charts_json(const std::vector<Chart>& charts);
 
 /// The colours that they are drawn in, on a light and on a dark background.
-nlohmann::ordered_json colors_json();
+Json colors_json();
 
 }  // namespace roofcast

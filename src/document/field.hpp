@@ -3,6 +3,7 @@
 /// come from it.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,8 @@ std::vector<Cell> cells_of(const Row& row, const Fields<Row>& fields) {
 }
 
 /// A row of `table` for each of `rows`, whatever range they are.
-template <class Row, class Rows>
-Table table_of(std::string title, const Rows& rows, const Fields<Row>& fields) {
+template <class Row>
+Table table_of(std::string title, auto&& rows, const Fields<Row>& fields) {
     Table table{.title = std::move(title), .columns = columns_of(fields), .rows = {}};
     for (const Row& row : rows) table.rows.push_back(cells_of(row, fields));
     return table;
@@ -88,10 +89,16 @@ Table table_of(std::string title, const Rows& rows, const Fields<Row>& fields) {
 
 /// One object under the columns' keys.
 template <class Row>
-nlohmann::ordered_json json_of(const Row& row, const Fields<Row>& fields) {
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+Json json_of(const Row& row, const Fields<Row>& fields) {
+    Json object = Json::object();
     for (const Field<Row>& field : fields) object[field.column.key] = as_json(field.cell(row));
     return object;
+}
+
+/// The same of one that need not be there: null where it is not.
+template <class Row>
+Json json_of(const std::optional<Row>& row, const Fields<Row>& fields) {
+    return row ? json_of(*row, fields) : Json();
 }
 
 /// `more` behind `fields`.
@@ -101,20 +108,42 @@ Fields<Row> operator+(Fields<Row> fields, const Fields<Row>& more) {
     return fields;
 }
 
-/// `fields` of what `part` gives of a row, a pointer or an optional, `key` before their keys; empty where there is none. `part` may return
-/// a reference.
-template <class Row, class Part>
-Fields<Row> part_fields(const std::string& key, auto part, const Fields<Part>& fields) {
+/// `fields` of what `part` gives of a row: a value, a pointer or an optional; empty where there is none. `part` may return a reference.
+template <class Row, class Part, class Get>
+requires(!std::is_member_object_pointer_v<Get>) Fields<Row> part_fields(Get part, const Fields<Part>& fields) {
     Fields<Row> result;
     for (const Field<Part>& field : fields) {
-        Column column = field.column;
-        column.key = key + column.key;
-        result.emplace_back(std::move(column), [part, cell = field.cell](const Row& row) {
+        result.emplace_back(field.column, [part, cell = field.cell](const Row& row) {
             const auto& value = std::invoke(part, row);
-            return value ? cell(*value) : Cell();
+            if constexpr (requires { cell(value); }) {
+                return cell(value);
+            } else {
+                return value ? cell(*value) : Cell();
+            }
         });
     }
     return result;
+}
+/// What a pointer or an optional leads to; else `Value` itself.
+template <class Value>
+auto pointed_to() {
+    if constexpr (requires(Value value) { *value; }) {
+        return std::type_identity<std::remove_cvref_t<decltype(*std::declval<Value>())>>();
+    } else {
+        return std::type_identity<Value>();
+    }
+}
+/// The same of a member.
+template <class Row, class Member, class Part = typename decltype(pointed_to<Member>())::type>
+Fields<Row> part_fields(Member Row::*part, const std::type_identity_t<Fields<Part>>& fields) {
+    return part_fields<Row>(std::mem_fn(part), fields);
+}
+
+/// `fields` with `prefix` before their keys.
+template <class Row>
+Fields<Row> prefixed(const std::string& prefix, Fields<Row> fields) {
+    for (Field<Row>& field : fields) field.column.key.insert(0, prefix);
+    return fields;
 }
 
 /// Those of `fields` that have one of `keys`, in the order of `keys`.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "document/chart_axis.hpp"
 #include "document/chart_json.hpp"
@@ -150,9 +152,22 @@ std::string lines_html(const std::vector<std::string>& lines, std::string_view c
     return out.empty() ? out : fmt::format("<div class=\"{}\">\n{}</div>\n", css, out);
 }
 
-/// The report's own headline; without one, `title`.
+/// The models of the rows: "bert-base, resnet50"; empty where they have none.
+std::string models_of(const Table& rows) {
+    const auto model = std::find_if(rows.columns.begin(), rows.columns.end(), [](const Column& c) { return c.key == "model"; });
+    if (model == rows.columns.end()) return {};
+    std::set<std::string> models;
+    for (const auto& row : rows.rows) models.insert(cell_text(row[static_cast<std::size_t>(model - rows.columns.begin())], 4));
+    constexpr std::size_t most = 5;
+    return models.size() > most ? fmt::format("{} models", models.size()) : fmt::format("{}", fmt::join(models, ", "));
+}
+
+/// The report's own headline; without one, its model or those of its rows; without those, `title`.
 std::string headline_of(const Report& report, const std::string& title) {
-    return report.before.empty() ? title : report.before.front();
+    if (!report.before.empty()) return report.before.front();
+    if (!report.facts.empty() && report.facts.front().first == "model") return report.facts.front().second;
+    const std::string models = models_of(report.data());
+    return models.empty() ? title : models;
 }
 
 std::string page_body(const Report& report) {
@@ -195,8 +210,8 @@ std::string as_html(const Report& report, const std::string& title) {
     for (const Chart& chart : report.charts) {
         if (chart.has_points()) drawn.push_back(chart);
     }
-    const nlohmann::ordered_json charts{{"colors", colors_json()}, {"charts", charts_json(drawn)}};
-    const auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    const Json charts{{"colors", colors_json()}, {"charts", charts_json(drawn)}};
+    const auto replace = Json::error_handler_t::replace;
     return filled(web_page, {{"title", escaped(title)},
                              {"headline", escaped(headline_of(report, title))},
                              {"version", escaped(named_version())},

@@ -58,6 +58,10 @@ Report table_report(const std::string& key, Table table) {
     return report;
 }
 
+void add_table(std::vector<Table>& tables, Table table) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+}
+
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix) {
     for (const std::string& line : more) lines.push_back(prefix + line);
 }
@@ -68,28 +72,32 @@ void add_once(std::vector<std::string>& lines, const std::vector<std::string>& m
     }
 }
 
-nlohmann::ordered_json as_json(const Cell& cell) {
+Json as_json(const Cell& cell) {
     return std::visit(
         [](const auto& value) {
             using Value = std::decay_t<decltype(value)>;
             if constexpr (std::is_same_v<Value, std::monostate>)
-                return nlohmann::ordered_json();
+                return Json();
             else if constexpr (std::is_same_v<Value, double>)
-                return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+                return std::isfinite(value) ? Json(value) : Json();
             else
-                return nlohmann::ordered_json(value);
+                return Json(value);
         },
         cell);
 }
 
-nlohmann::ordered_json as_json(const Table& table) {
-    auto rows = nlohmann::ordered_json::array();
+Json as_json(const Table& table) {
+    auto rows = Json::array();
     for (const auto& row : table.rows) {
-        nlohmann::ordered_json object = nlohmann::ordered_json::object();
+        Json object = Json::object();
         for (std::size_t c = 0; c < row.size(); ++c) object[table.columns[c].key] = as_json(row[c]);
         rows.push_back(std::move(object));
     }
     return rows;
+}
+
+ToneOf tone_of(Cell value, Tone tone) {
+    return [value = std::move(value), tone](const Cell& cell) { return cell == value ? tone : Tone::plain; };
 }
 
 std::string csv_field(std::string_view raw) {
@@ -123,10 +131,10 @@ std::string csv_rows(const Table& table) {
 }
 
 std::string json_text(const Report& report) {
-    nlohmann::ordered_json document{{"schema_version", schema_version}};
+    Json document{{"schema_version", schema_version}};
     document.update(report.document);
     // Names that others gave need not be UTF-8, which JSON is.
-    return printable_json(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + '\n';
+    return printable_json(document.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 Table with_columns(const Table& table, const std::vector<std::string>& keys) {

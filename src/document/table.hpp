@@ -3,6 +3,7 @@
 /// and CSV are here.
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "document/chart.hpp"
 
 namespace roofcast {
+
+using Json = nlohmann::ordered_json;
 
 /// An empty cell, text, a number or a count. Numbers are rounded only for people.
 using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
@@ -28,13 +31,23 @@ enum class Show {
 /// What a cell says of its row, for colours.
 enum class Tone { plain, good, warning, bad };
 
+using ToneOf = std::function<Tone(const Cell&)>;
+/// `tone` of the cells that hold `value`.
+ToneOf tone_of(Cell value, Tone tone);
+
 struct Column {
     std::string key;    ///< "latency_ms": the name in JSON and CSV, with its unit
     std::string title;  ///< "latency ms": the heading of tables
     int digits = 4;     ///< significant digits for people
     Show show = Show::usual;
-    bool prose = false;                   ///< long text, which may be wrapped
-    Tone (*tone)(const Cell&) = nullptr;  ///< of each cell; null: plain
+    bool prose = false;  ///< long text, which may be wrapped
+    ToneOf tone{};       ///< of each cell; empty: plain
+
+    Column() = default;
+    Column(std::string name, std::string heading, int rounding = 4, Show importance = Show::usual, bool wraps = false, ToneOf color = {})
+        : key(std::move(name)), title(std::move(heading)), digits(rounding), show(importance), prose(wraps), tone(std::move(color)) {}
+    Column(std::string name, std::string heading, Show importance, bool wraps = false, ToneOf color = {})
+        : Column(std::move(name), std::move(heading), 4, importance, wraps, std::move(color)) {}
 };
 
 struct Table {
@@ -45,8 +58,8 @@ struct Table {
 
 /// What a command has to say, in all formats.
 struct Report {
-    nlohmann::ordered_json document;  ///< the JSON; `schema_version` is put first by `rendered`
-    std::vector<Table> tables;        ///< the first one is the CSV unless `csv` has columns
+    Json document;              ///< the JSON; `schema_version` is put first by `rendered`
+    std::vector<Table> tables;  ///< the first one is the CSV unless `csv` has columns
     Table csv{};
     std::vector<std::string> before;                         ///< lines above the tables
     std::vector<std::string> after;                          ///< lines below: notes, assumptions
@@ -68,15 +81,18 @@ std::string csv_field(std::string_view text);
 /// One table, which the document has under `key`.
 Report table_report(const std::string& key, Table table);
 
+/// Adds a table that has rows.
+void add_table(std::vector<Table>& tables, Table table);
+
 /// Adds each of `more` behind `prefix`.
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
 /// Adds those that are not there yet.
 void add_once(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
 
 /// An empty cell and what is no number are null.
-nlohmann::ordered_json as_json(const Cell& cell);
+Json as_json(const Cell& cell);
 /// Rows as JSON objects under the columns' keys.
-nlohmann::ordered_json as_json(const Table& table);
+Json as_json(const Table& table);
 /// RFC 4180 with a header line.
 std::string as_csv(const Table& table);
 /// Its two parts, for rows that come one after the other.

@@ -227,7 +227,7 @@ std::string as_text(const Table& table, const TextStyle& style) {
             const auto at = std::find_if(shown.table.columns.begin(), shown.table.columns.end(),
                                          [&d](const Column& c) { return c.key == d.column.key; });
             const Cell& cell = shown.table.rows[r][static_cast<std::size_t>(at - shown.table.columns.begin())];
-            return style.color && d.column.tone != nullptr ? color_of(d.column.tone(cell)) : std::string_view();
+            return style.color && d.column.tone ? color_of(d.column.tone(cell)) : std::string_view();
         };
         draw_row(
             out, columns, [r](const Drawn& d) { return d.texts[r]; }, tone);

@@ -4,7 +4,7 @@ namespace roofcast {
 
 namespace {
 
-void change_strings(nlohmann::ordered_json& document, const TextChange& change) {
+void change_strings(Json& document, const TextChange& change) {
     if (document.is_string()) {
         document = change(document.get_ref<const std::string&>());
     } else if (document.is_structured()) {

@@ -12,7 +12,7 @@ namespace roofcast {
 
 namespace {
 
-using TraceJson = nlohmann::ordered_json;
+using TraceJson = Json;
 
 /// Microseconds in a binary fraction, so that an event's start and duration add up to exactly where the next one starts: viewers nest
 /// events that overlap.

@@ -2,7 +2,7 @@
 #include "cli/run_options.hpp"
 #include "io/data_folder.hpp"
 #include "python/bindings.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_reports.hpp"
 #include "roofcast/run_settings.hpp"
 #include "roofcast/workload.hpp"
 

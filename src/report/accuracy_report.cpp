@@ -1,11 +1,10 @@
-#include "report/accuracy_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "document/field.hpp"
+#include "calibration/stated_accuracy.hpp"
+#include "report/data_reports.hpp"
 
 namespace roofcast {
 
@@ -38,51 +37,45 @@ std::string whose(const ExpectedError& e) {
     return fmt::format("{}, {}", gpus, known[static_cast<std::size_t>(e.fit)]);
 }
 
-std::string_view title_of(const ExpectedError& e) {
-    return work_kind(e.work)->title;
-}
-
-std::string_view brief_title_of(const ExpectedError& e) {
-    const WorkKind* kind = work_kind(e.work);
-    return kind->brief.empty() ? kind->title : kind->brief;
-}
-
 using Errors = std::vector<ExpectedError>;
 
 /// Every error with all that is known of it.
-const Fields<ExpectedError>& error_details() {
+Fields<ExpectedError> error_details() {
     using Error = ExpectedError;
-    static const Fields<Error> fields{{{"work", "work"}, &Error::work},
-                                      {{"engine", "engine"}, &Error::engine},
-                                      {{"models", "models"}, &Error::models},
-                                      {{"basis", "basis"}, &Error::basis},
-                                      {{"of_gpu", "rows of GPU"}, &Error::gpu},
-                                      {{"of_architecture", "rows of architecture"}, &Error::architecture},
-                                      {{"of_gpus", "GPUs"}, &Error::gpus},
-                                      {{"fit", "fit"}, &Error::fit},
-                                      {{"rows", "rows"}, &Error::rows},
-                                      {{"mape_percent", "MAPE %", 3}, &Error::mape_percent},
-                                      {{"median_ape_percent", "median %", 3}, &Error::median_ape_percent},
-                                      {{"bias_percent", "bias %", 3}, &Error::bias_percent},
-                                      {{"in_interval_percent", "in 80% interval", 3}, &Error::in_interval_percent},
-                                      {{"roofline_mape_percent", "roofline MAPE %", 3}, &Error::roofline_mape_percent},
-                                      {{"file", "file"}, &Error::file}};
-    return fields;
+    return {{{"work", "work"}, &Error::work},
+            {{"engine", "engine"}, &Error::engine},
+            {{"models", "models"}, &Error::models},
+            {{"basis", "basis"}, &Error::basis},
+            {{"of_gpu", "rows of GPU"}, &Error::gpu},
+            {{"of_architecture", "rows of architecture"}, &Error::architecture},
+            {{"of_gpus", "GPUs"}, &Error::gpus},
+            {{"fit", "fit"}, &Error::fit},
+            {{"rows", "rows"}, &Error::rows},
+            {{"mape_percent", "MAPE %", 3}, &Error::mape_percent},
+            {{"median_ape_percent", "median %", 3}, &Error::median_ape_percent},
+            {{"bias_percent", "bias %", 3}, &Error::bias_percent},
+            {{"in_interval_percent", "in 80% interval", 3}, &Error::in_interval_percent},
+            {{"roofline_mape_percent", "roofline MAPE %", 3}, &Error::roofline_mape_percent},
+            {{"file", "file"}, &Error::file}};
 }
 
 /// The figures, and whose rows they are of, behind `names`.
 Table error_table(std::string title, const Errors& errors, const Fields<ExpectedError>& names) {
-    const Fields<ExpectedError> from{{{"from", "from", 4, Show::always, true}, whose}};
+    const Fields<ExpectedError> from{{{"from", "from", Show::always, true}, whose}};
     const auto figures = picked(error_details(), {"rows", "mape_percent", "median_ape_percent"});
     return table_of(std::move(title), errors, shown(names + figures + from, Show::always));
 }
 
 Table by_work(const Errors& errors, std::string title) {
-    return error_table(std::move(title), errors, {{{"work", "work"}, title_of}});
+    return error_table(std::move(title), errors, {{{"work", "work"}, [](const ExpectedError& e) { return work_kind(e.work)->title; }}});
 }
 
 Table by_engine(const Errors& errors, std::string title) {
-    return error_table(std::move(title), errors, {{{"engine", "engine"}, &ExpectedError::engine}, {{"work", "figure"}, brief_title_of}});
+    const auto figure = [](const ExpectedError& e) {
+        const WorkKind* kind = work_kind(e.work);
+        return kind->brief.empty() ? kind->title : kind->brief;
+    };
+    return error_table(std::move(title), errors, {{{"engine", "engine"}, &ExpectedError::engine}, {{"work", "figure"}, figure}});
 }
 
 Table all_errors(const NamedAccuracy& of) {
@@ -131,7 +124,7 @@ std::vector<std::string> notes(const std::vector<NamedAccuracy>& gpus) {
     return lines;
 }
 
-nlohmann::ordered_json as_object(const NamedAccuracy& of) {
+Json as_object(const NamedAccuracy& of) {
     return {{"gpu", of.gpu},
             {"name", of.name},
             {"architecture", of.architecture},
@@ -140,11 +133,16 @@ nlohmann::ordered_json as_object(const NamedAccuracy& of) {
             {"errors", as_json(all_errors(of))}};
 }
 
+/// Errors without a row have no mean.
+auto mape_of(std::optional<AccuracySummary> StatedAccuracy::*errors) {
+    return [errors](const StatedAccuracy& a) { return a.*errors && (a.*errors)->rows > 0 ? Cell((a.*errors)->mape_percent) : Cell(); };
+}
+
 }  // namespace
 
 Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
     Report report;
-    report.document["accuracy"] = nlohmann::ordered_json::array();
+    report.document["accuracy"] = Json::array();
     report.csv.columns = columns_of(error_details());
     report.csv.columns.insert(report.csv.columns.begin(), {"gpu", "GPU"});
     for (const NamedAccuracy& of : gpus) {
@@ -156,15 +154,39 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
             row.insert(row.begin(), of.gpu);
             report.csv.rows.push_back(std::move(row));
         }
-        if (!of.accuracy.fits.empty()) report.tables.push_back(by_work(of.accuracy.fits, whom + "Error on rows that no fit saw"));
-        if (!of.accuracy.engines.empty()) report.tables.push_back(by_engine(of.accuracy.engines, whom + "By engine: rows in no fit"));
-        if (!of.accuracy.models.empty())
-            report.tables.push_back(by_engine(of.accuracy.models, whom + fmt::format("Models of {}", of.models)));
+        add_table(report.tables, by_work(of.accuracy.fits, whom + "Error on rows that no fit saw"));
+        add_table(report.tables, by_engine(of.accuracy.engines, whom + "By engine: rows in no fit"));
+        add_table(report.tables, by_engine(of.accuracy.models, whom + fmt::format("Models of {}", of.models)));
         if (!of.models.empty() && of.accuracy.models.empty())
             report.after.push_back(fmt::format("No row of a model of {} was measured.", of.models));
     }
     add_lines(report.after, notes(gpus));
     return report;
+}
+
+Report fit_summary_report(const std::vector<FitSummary>& fits) {
+    using Stated = StatedAccuracy;
+    static const Fields<Stated> fields{
+        {{"gpu", "GPU", Show::always}, &Stated::gpu},
+        {{"op", "operator class", Show::always}, &Stated::op},
+        {{"precision", "precision", Show::always}, &Stated::precision},
+        {{"rows", "rows", Show::always}, [](const Stated& a) { return a.in_fit ? a.in_fit->rows : a.left_out->rows; }},
+        {{"in_fit_mape_percent", "in fit", 3}, mape_of(&Stated::in_fit)},
+        {{"cross_validated_mape_percent", "cross-validated", 3, Show::always}, mape_of(&Stated::cross_validated)},
+        {{"never_measured_mape_percent", "GPU never measured", 3, Show::always}, mape_of(&Stated::left_out)},
+        {{"never_measured_fit", "fit of other GPUs", Show::wide}, &Stated::pooled}};
+    return table_report("accuracy", table_of("Accuracy that the fit files state: MAPE in percent", stated_accuracy(fits), fields));
+}
+
+Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
+    using Kind = KindAccuracy;
+    static const Fields<Kind> fields{
+        {{"kind", "kind of work", Show::always}, &Kind::group},
+        {{"measured_rows", "rows"}, [](const Kind& k) { return k.measured.rows; }},
+        {{"measured_mape_percent", "GPU measured", 3, Show::always}, [](const Kind& k) { return k.measured.mean(); }},
+        {{"unseen_rows", "rows"}, [](const Kind& k) { return k.unseen.rows; }},
+        {{"unseen_mape_percent", "GPU never measured", 3, Show::always}, [](const Kind& k) { return k.unseen.mean(); }}};
+    return table_report("accuracy", table_of("Error on rows that the fit did not see: MAPE in percent", accuracy_by_kind(fits), fields));
 }
 
 }  // namespace roofcast

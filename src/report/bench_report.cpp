@@ -1,21 +1,13 @@
-#include "report/bench_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "report/data_reports.hpp"
 #include "report/run_parts.hpp"
 
 namespace roofcast {
 
 namespace {
-
-Tone tone_of_fastest(const Cell& cell) {
-    return cell == Cell(true) ? Tone::good : Tone::plain;
-}
-Tone tone_of_variance(const Cell& cell) {
-    return cell == Cell(true) ? Tone::warning : Tone::plain;
-}
 
 bool unsteady(const BenchSeries& s) {
     return s.statistics.variation_percent().value_or(0) > high_variance_percent;
@@ -40,18 +32,17 @@ std::vector<std::string> shown_keys(const std::vector<BenchSeries>& series) {
     return keys;
 }
 
-const Fields<SampleStatistics>& statistics_fields() {
+Fields<SampleStatistics> statistics_fields() {
     using Statistics = SampleStatistics;
-    static const Fields<Statistics> fields{{{"count", "count", 4, Show::wide}, [](const Statistics& x) { return count_cell(x.count); }},
-                                           {{"mean", "mean", 4, Show::always}, &Statistics::mean},
-                                           {{"std", "std", 4, Show::wide}, &Statistics::std},
-                                           {{"min", "min", 4, Show::wide}, &Statistics::min},
-                                           {{"max", "max", 4, Show::wide}, &Statistics::max},
-                                           {{"median", "median"}, &Statistics::median},
-                                           {{"p95", "P95", 4, Show::wide}, &Statistics::p95},
-                                           {{"p99", "P99", 4, Show::wide}, &Statistics::p99},
-                                           {{"variation_percent", "variation %", 3}, &Statistics::variation_percent}};
-    return fields;
+    return {{{"count", "count", Show::wide}, [](const Statistics& x) { return count_cell(x.count); }},
+            {{"mean", "mean", Show::always}, &Statistics::mean},
+            {{"std", "std", Show::wide}, &Statistics::std},
+            {{"min", "min", Show::wide}, &Statistics::min},
+            {{"max", "max", Show::wide}, &Statistics::max},
+            {{"median", "median"}, &Statistics::median},
+            {{"p95", "P95", Show::wide}, &Statistics::p95},
+            {{"p99", "P99", Show::wide}, &Statistics::p99},
+            {{"variation_percent", "variation %", 3}, &Statistics::variation_percent}};
 }
 
 std::vector<std::string> skipped_lines(const SkippedRows& skipped) {
@@ -76,48 +67,43 @@ std::string variance_line(std::int64_t unsteady_series) {
 /// A series beside those that it competes with.
 struct ComparedSeries {
     const BenchSeries& series;
-    const Labels& work;
+    const Labels& work;  ///< of it and all that it competes with
     Standing standing;
     std::string contestant{};
 };
+using SeriesFields = Fields<ComparedSeries>;
 
-Fields<ComparedSeries> series_statistics() {
-    return part_fields<ComparedSeries>(
-        "", [](const ComparedSeries& row) { return &row.series.statistics; }, statistics_fields());
+SeriesFields work_field() {
+    return {{{"work", "work", Show::always, true}, [](const ComparedSeries& row) { return described(row.work); }}};
 }
-Field<ComparedSeries> work_field() {
-    return {{"work", "work", 4, Show::always, true}, [](const ComparedSeries& row) { return described(row.work); }};
-}
-Field<ComparedSeries> metric_field() {
-    return {{"metric", "metric", 4, Show::setting}, [](const ComparedSeries& row) { return row.series.metric; }};
+SeriesFields metric_field() {
+    return {{{"metric", "metric", Show::setting}, [](const ComparedSeries& row) { return row.series.metric; }}};
 }
 
-/// How a series stands, in the order of `keys`.
-Fields<ComparedSeries> standing_fields(std::initializer_list<std::string_view> keys) {
+/// Its statistics, then how it stands, in the order of `keys`.
+SeriesFields standing_fields(std::initializer_list<std::string_view> keys) {
     using Row = ComparedSeries;
-    static const Fields<Row> fields{
+    const SeriesFields fields{
         {{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.standing.relative; }},
         {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.standing.relative - 1); }},
-        {{"fastest", "fastest", 4, Show::usual, false, tone_of_fastest}, [](const Row& row) { return row.standing.fastest; }},
-        {{"high_variance", "high variance", 4, Show::usual, false, tone_of_variance}, [](const Row& row) { return unsteady(row.series); }}};
-    return picked(fields, keys);
+        {{"fastest", "fastest", Show::usual, false, tone_of(true, Tone::good)}, [](const Row& row) { return row.standing.fastest; }},
+        {{"high_variance", "high variance", Show::usual, false, tone_of(true, Tone::warning)},
+         [](const Row& row) { return unsteady(row.series); }}};
+    return part_fields<Row>([](const Row& row) { return &row.series.statistics; }, statistics_fields()) + picked(fields, keys);
 }
 
 Table summary_table(const BenchData& data, const std::vector<std::string>& keys) {
-    Fields<ComparedSeries> fields{work_field()};
+    SeriesFields fields = work_field();
     for (const auto& key : keys)
-        fields.push_back({{key, key, 4, Show::setting}, [key](const ComparedSeries& row) { return value_of(row.series.run_by, key); }});
-    fields.push_back(metric_field());
+        fields.push_back({{key, key, Show::setting}, [key](const ComparedSeries& row) { return value_of(row.series.run_by, key); }});
     const std::vector<Standing> standing = standings(data.series);
     std::vector<ComparedSeries> rows;
     for (std::size_t i = 0; i < data.series.size(); ++i) rows.push_back({data.series[i], data.series[i].work, standing[i]});
-    return table_of({}, rows, std::move(fields) + series_statistics() + standing_fields({"relative", "fastest", "high_variance"}));
+    return table_of({}, rows, std::move(fields) + metric_field() + standing_fields({"relative", "fastest", "high_variance"}));
 }
 
 Table comparison_table(const BenchComparison& comparison) {
-    const Fields<ComparedSeries> fields =
-        Fields<ComparedSeries>{work_field(), metric_field(), {{"contestant", "contestant", 4, Show::always}, &ComparedSeries::contestant}} +
-        series_statistics() + standing_fields({"relative", "change_percent", "fastest", "high_variance"});
+    const SeriesFields contestant{{{"contestant", "contestant", Show::always}, &ComparedSeries::contestant}};
     std::vector<ComparedSeries> rows;
     for (const auto& work : comparison.works) {
         for (std::size_t c = 0; c < work.by_contestant.size(); ++c) {
@@ -126,7 +112,8 @@ Table comparison_table(const BenchComparison& comparison) {
             rows.push_back({series, work.work, standing, comparison.contestants[c]});
         }
     }
-    return table_of({}, rows, fields);
+    return table_of(
+        {}, rows, work_field() + metric_field() + contestant + standing_fields({"relative", "change_percent", "fastest", "high_variance"}));
 }
 
 Table contestants_table(const BenchComparison& comparison) {
@@ -136,9 +123,9 @@ Table contestants_table(const BenchComparison& comparison) {
         [[nodiscard]] const auto& result() const { return summary.by_contestant[contestant]; }
     };
     const Fields<Row> fields{
-        {{"metric", "metric", 4, Show::setting}, [](const Row& row) { return row.summary.metric; }},
-        {{"contestant", "contestant", 4, Show::always}, [&](const Row& row) { return comparison.contestants[row.contestant]; }},
-        {{"works", "works", 4, Show::always}, [](const Row& row) { return row.summary.works; }},
+        {{"metric", "metric", Show::setting}, [](const Row& row) { return row.summary.metric; }},
+        {{"contestant", "contestant", Show::always}, [&](const Row& row) { return comparison.contestants[row.contestant]; }},
+        {{"works", "works", Show::always}, [](const Row& row) { return row.summary.works; }},
         {{"relative", "relative ×", 3, Show::always}, [](const Row& row) { return row.result().relative; }},
         {{"change_percent", "change %", 3}, [](const Row& row) { return 100 * (row.result().relative - 1); }},
         {{"fastest", "fastest in"}, [](const Row& row) { return row.result().fastest; }},

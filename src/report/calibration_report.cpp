@@ -1,5 +1,3 @@
-#include "report/calibration_report.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,12 +5,11 @@
 
 #include "calibration/refinement_text.hpp"
 #include "document/field.hpp"
+#include "report/data_reports.hpp"
 
 namespace roofcast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A figure of a summary that need not be there.
 Field<FitAccuracy> accuracy_field(const char* key, const char* title, auto FitAccuracy::*of, double AccuracySummary::*figure,
@@ -23,25 +20,23 @@ Field<FitAccuracy> accuracy_field(const char* key, const char* title, auto FitAc
             }};
 }
 
-const Fields<FitAccuracy>& accuracy_fields() {
+Fields<FitAccuracy> accuracy_fields() {
     using Fit = FitAccuracy;
     using Summary = AccuracySummary;
-    static const Fields<Fit> fields{
-        {{"gpu", "GPU", 4, Show::setting}, [](const Fit& a) { return a.gpu.empty() ? "all" : a.gpu; }},
-        {{"op", "op", 4, Show::always}, &Fit::op},
-        {{"precision", "precision", 4, Show::always}, &Fit::precision},
-        {{"rows", "rows", 4, Show::always}, [](const Fit& a) { return a.start.rows; }},
-        accuracy_field("start_mape_percent", "unfitted MAPE %", &Fit::start, &Summary::mape_percent),
-        accuracy_field("fit_mape_percent", "in fit MAPE %", &Fit::fit, &Summary::mape_percent),
-        accuracy_field("fit_median_ape_percent", "median %", &Fit::fit, &Summary::median_ape_percent, Show::wide),
-        accuracy_field("fit_bias_percent", "bias %", &Fit::fit, &Summary::bias_percent, Show::wide),
-        accuracy_field("cross_validated_mape_percent", "cross-validated MAPE %", &Fit::cross_validated, &Summary::mape_percent,
-                       Show::always),
-        accuracy_field("cross_validated_p90_ape_percent", "P90 %", &Fit::cross_validated, &Summary::p90_ape_percent),
-        {{"held_out_rows", "held-out rows", 4, Show::wide}, [](const Fit& a) { return a.held_out ? a.held_out->rows : std::int64_t{0}; }},
-        accuracy_field("held_out_mape_percent", "held-out MAPE %", &Fit::held_out, &Summary::mape_percent),
-        accuracy_field("gpu_left_out_mape_percent", "GPU left out MAPE %", &Fit::gpu_left_out, &Summary::mape_percent)};
-    return fields;
+    return {{{"gpu", "GPU", Show::setting}, [](const Fit& a) { return a.gpu.empty() ? "all" : a.gpu; }},
+            {{"op", "op", Show::always}, &Fit::op},
+            {{"precision", "precision", Show::always}, &Fit::precision},
+            {{"rows", "rows", Show::always}, [](const Fit& a) { return a.start.rows; }},
+            accuracy_field("start_mape_percent", "unfitted MAPE %", &Fit::start, &Summary::mape_percent),
+            accuracy_field("fit_mape_percent", "in fit MAPE %", &Fit::fit, &Summary::mape_percent),
+            accuracy_field("fit_median_ape_percent", "median %", &Fit::fit, &Summary::median_ape_percent, Show::wide),
+            accuracy_field("fit_bias_percent", "bias %", &Fit::fit, &Summary::bias_percent, Show::wide),
+            accuracy_field("cross_validated_mape_percent", "cross-validated MAPE %", &Fit::cross_validated, &Summary::mape_percent,
+                           Show::always),
+            accuracy_field("cross_validated_p90_ape_percent", "P90 %", &Fit::cross_validated, &Summary::p90_ape_percent),
+            {{"held_out_rows", "held-out rows", Show::wide}, [](const Fit& a) { return a.held_out ? a.held_out->rows : std::int64_t{0}; }},
+            accuracy_field("held_out_mape_percent", "held-out MAPE %", &Fit::held_out, &Summary::mape_percent),
+            accuracy_field("gpu_left_out_mape_percent", "GPU left out MAPE %", &Fit::gpu_left_out, &Summary::mape_percent)};
 }
 
 /// Groups, then all.
@@ -57,10 +52,10 @@ Table accuracy_table(const NamedFit& named) {
 
 Table stage_table(const Fit& fit) {
     using Stage = StageFit;
-    static const Fields<Stage> fields{{{"name", "stage", 4, Show::always}, &Stage::name},
-                                      {{"rows", "rows", 4, Show::always}, &Stage::rows},
+    static const Fields<Stage> fields{{{"name", "stage", Show::always}, &Stage::name},
+                                      {{"rows", "rows", Show::always}, &Stage::rows},
                                       {{"parameters", "parameters"}, &Stage::parameters},
-                                      {{"evaluations", "evaluations", 4, Show::wide}, &Stage::evaluations},
+                                      {{"evaluations", "evaluations", Show::wide}, &Stage::evaluations},
                                       {{"mape_before_percent", "MAPE % before", 3, Show::always}, &Stage::mape_before_percent},
                                       {{"mape_after_percent", "after", 3, Show::always}, &Stage::mape_after_percent},
                                       {{"loss_before", "loss before", 3, Show::wide}, &Stage::loss_before},
@@ -70,7 +65,7 @@ Table stage_table(const Fit& fit) {
                                            const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
                                            return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
                                        }},
-                                      {{"stop", "stopped by", 4, Show::wide}, &Stage::stop}};
+                                      {{"stop", "stopped by", Show::wide}, &Stage::stop}};
     return table_of("Stages", fit.stages, fields);
 }
 
@@ -85,10 +80,10 @@ Table parameter_table(const Fit& fit) {
     using Fitted = FittedParameter;
     const auto spec = [](const Fitted& p) -> const ParameterSpec& { return parameter_specs()[p.spec]; };
     const auto if_fitted = [](auto value) { return [value](const Fitted& p) { return p.fitted() ? Cell(p.*value) : Cell(); }; };
-    const Fields<Fitted> fields{{{"name", "parameter", 4, Show::always}, [spec](const Fitted& p) { return spec(p).name; }},
-                                {{"unit", "unit", 4, Show::wide}, [spec](const Fitted& p) { return spec(p).unit; }},
-                                {{"before", "before", 4, Show::always}, &Fitted::before},
-                                {{"after", "after", 4, Show::always}, &Fitted::after},
+    const Fields<Fitted> fields{{{"name", "parameter", Show::always}, [spec](const Fitted& p) { return spec(p).name; }},
+                                {{"unit", "unit", Show::wide}, [spec](const Fitted& p) { return spec(p).unit; }},
+                                {{"before", "before", Show::always}, &Fitted::before},
+                                {{"after", "after", Show::always}, &Fitted::after},
                                 {{"standard_error", "± std. error", 2}, &Fitted::standard_error},
                                 {{"lower", "lower bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_lower; }},
                                 {{"upper", "upper bound", 3, Show::wide}, [spec](const Fitted& p) { return spec(p).fitted_upper; }},
@@ -96,14 +91,14 @@ Table parameter_table(const Fit& fit) {
                                 {{"mape_change_plus", "MAPE at +10 %", 2, Show::wide}, if_fitted(&Fitted::mape_change_plus)},
                                 {{"plateau_lower", "plateau from", 3, Show::wide}, if_fitted(&Fitted::plateau_lower)},
                                 {{"plateau_upper", "to", 3, Show::wide}, if_fitted(&Fitted::plateau_upper)},
-                                {{"remark", "remark", 4, Show::always}, [](const Fitted& p) { return text_cell(remark(p)); }}};
+                                {{"remark", "remark", Show::always}, [](const Fitted& p) { return text_cell(remark(p)); }}};
     return table_of("Parameters (MAPE at -10 %, +10 %: change of the stage's MAPE, in points, at a value 10 % smaller or larger)",
                     fit.details, fields);
 }
 
 Table interval_table(const Fit& fit) {
     using Interval = ResidualInterval;
-    static const Fields<Interval> fields{{{"op", "op", 4, Show::always}, &Interval::op},
+    static const Fields<Interval> fields{{{"op", "op", Show::always}, &Interval::op},
                                          {{"rows", "rows"}, &Interval::rows},
                                          {{"lower", "from", 3}, [](const Interval& i) { return std::exp(i.lower); }},
                                          {{"upper", "to", 3}, [](const Interval& i) { return std::exp(i.upper); }}};
@@ -124,11 +119,11 @@ Table dropped_table(const Fit& fit) {
         if (c.rows++ == 0) c.first = fmt::format("line {}: {}", row.line, row.reason);
     }
     using Dropped = std::pair<const std::array<std::string, 3>, Count>;
-    static const Fields<Dropped> fields{{{"file", "file", 4, Show::wide}, [](const Dropped& d) { return d.first[0]; }},
-                                        {{"op", "op", 4, Show::always}, [](const Dropped& d) { return d.first[1]; }},
-                                        {{"reason", "reason", 4, Show::always, true}, [](const Dropped& d) { return d.first[2]; }},
-                                        {{"rows", "rows", 4, Show::always}, [](const Dropped& d) { return d.second.rows; }},
-                                        {{"first", "first row", 4, Show::wide, true}, [](const Dropped& d) { return d.second.first; }}};
+    static const Fields<Dropped> fields{{{"file", "file", Show::wide}, [](const Dropped& d) { return d.first[0]; }},
+                                        {{"op", "op", Show::always}, [](const Dropped& d) { return d.first[1]; }},
+                                        {{"reason", "reason", Show::always, true}, [](const Dropped& d) { return d.first[2]; }},
+                                        {{"rows", "rows", Show::always}, [](const Dropped& d) { return d.second.rows; }},
+                                        {{"first", "first row", Show::wide, true}, [](const Dropped& d) { return d.second.first; }}};
     return table_of("Rows set aside", counts, fields);
 }
 
@@ -202,8 +197,8 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
         all.insert(all.end(), rows.begin(), rows.end());
         report.tables.push_back(stage_table(named.fit));
         report.tables.push_back(parameter_table(named.fit));
-        if (!named.fit.intervals.empty()) report.tables.push_back(interval_table(named.fit));
-        if (!named.fit.dropped.empty()) report.tables.push_back(dropped_table(named.fit));
+        add_table(report.tables, interval_table(named.fit));
+        add_table(report.tables, dropped_table(named.fit));
         for (const auto& host : named.fit.hosts)
             report.after.push_back(
                 fmt::format("Launch overhead read from the rows: {} on {}, {}: at least {:.3g} us a call, {:.3g} us around a kernel",
@@ -228,17 +223,17 @@ Report left_out_report(const std::vector<LeftOutGpu>& left_out) {
     const auto held_out = [](double AccuracySummary::*figure) {
         return [figure](const Row& row) { return (*row.group.held_out).*figure; };
     };
-    const Fields<Row> fields{{{"gpu", "GPU left out", 4, Show::always}, [](const Row& row) { return row.gpu.gpu; }},
-                             {{"architecture", "architecture", 4, Show::setting}, [](const Row& row) { return row.gpu.architecture; }},
-                             {{"op", "op", 4, Show::always}, [](const Row& row) { return row.group.op.empty() ? "all" : row.group.op; }},
-                             {{"precision", "precision", 4, Show::always}, [](const Row& row) { return row.group.precision; }},
+    const Fields<Row> fields{{{"gpu", "GPU left out", Show::always}, [](const Row& row) { return row.gpu.gpu; }},
+                             {{"architecture", "architecture", Show::setting}, [](const Row& row) { return row.gpu.architecture; }},
+                             {{"op", "op", Show::always}, [](const Row& row) { return row.group.op.empty() ? "all" : row.group.op; }},
+                             {{"precision", "precision", Show::always}, [](const Row& row) { return row.group.precision; }},
                              {{"rows", "rows"}, [](const Row& row) { return row.group.held_out->rows; }},
                              {{"unfitted_mape_percent", "unfitted MAPE %", 3},
                               [](const Row& row) { return row.group.start.rows > 0 ? Cell(row.group.start.mape_percent) : Cell(); }},
                              {{"mape_percent", "MAPE %", 3, Show::always}, held_out(&AccuracySummary::mape_percent)},
                              {{"median_ape_percent", "median %", 3}, held_out(&AccuracySummary::median_ape_percent)},
                              {{"bias_percent", "bias %", 3}, held_out(&AccuracySummary::bias_percent)},
-                             {{"fitted_on", "fitted on", 4, Show::wide, true},
+                             {{"fitted_on", "fitted on", Show::wide, true},
                               [](const Row& row) { return fmt::format("{}", fmt::join(row.gpu.fitted_on, " ")); }}};
     std::vector<Row> rows;
     for (const LeftOutGpu& gpu : left_out) {

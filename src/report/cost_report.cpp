@@ -1,52 +1,43 @@
-#include "report/cost_report.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <ranges>
 
 #include "io/number_text.hpp"
-#include "report/cost_figures.hpp"
-#include "report/prediction_report.hpp"
 #include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 #include "scenario/assumptions.hpp"
 
 namespace roofcast {
 
 namespace {
 
-auto of_estimate(auto part) {
-    return [part](const NamedCost& c) -> const auto& {
-        return c.estimate.*part;
-    };
+/// `fields` of a part of the estimate.
+template <class Part>
+Fields<NamedCost> of_estimate(Part CostEstimate::*part, const Fields<typename decltype(pointed_to<Part>())::type>& fields) {
+    return part_fields(&NamedCost::estimate, part_fields(part, fields));
 }
 
 Fields<NamedCost> cost_run_fields() {
-    const auto named = [](const NamedCost& c) { return &c.named; };
-    const auto run = [](const NamedCost& c) { return &c.named.prediction.request; };
-    return part_fields<NamedCost>("", named, shown(picked(prediction_fields(), {"model"}), Show::setting)) +
-           part_fields<NamedCost>("", named,
-                                  picked(prediction_fields(), {"gpu", "precision", "weights", "batch", "prompt_tokens", "output_tokens",
-                                                               "execution", "fits", "throughput_per_s"})) +
-           part_fields<NamedCost>("", run, picked(run_fields(), {"gpus"}));
+    const auto named = [](std::initializer_list<std::string_view> keys) {
+        return part_fields(&NamedCost::named, picked(prediction_fields(), keys));
+    };
+    return shown(named({"model"}), Show::setting) +
+           named({"gpu", "precision", "weights", "batch", "prompt_tokens", "output_tokens", "execution", "fits", "throughput_per_s"}) +
+           part_fields<NamedCost>([](const NamedCost& c) { return &c.named.prediction.request; }, picked(run_fields(), {"gpus"}));
 }
 
 /// The interval of the latency stands behind the cost of items.
 Fields<NamedCost> rent_fields() {
-    return with_bounds(part_fields<NamedCost>("", of_estimate(&CostEstimate::rental), rental_fields()), "usd_per_1000_items", Show::usual,
+    return with_bounds(of_estimate(&CostEstimate::rental, rental_fields()), "usd_per_1000_items", Show::usual,
                        [](const NamedCost& c) { return latency_interval(c.named.prediction); });
 }
 
-Fields<NamedCost> run_energy_fields() {
-    return part_fields<NamedCost>("", of_estimate(&CostEstimate::energy), energy_fields());
-}
-
 Fields<NamedCost> ownership_fields() {
-    return part_fields<NamedCost>("", of_estimate(&CostEstimate::owning), owning_fields()) +
-           part_fields<NamedCost>("", of_estimate(&CostEstimate::buy_or_rent), buy_or_rent_fields());
+    return of_estimate(&CostEstimate::owning, owning_fields()) + of_estimate(&CostEstimate::buy_or_rent, buy_or_rent_fields());
 }
 
 Fields<NamedCost> figure_fields() {
-    return cost_run_fields() + rent_fields() + run_energy_fields() + ownership_fields();
+    return cost_run_fields() + rent_fields() + of_estimate(&CostEstimate::energy, energy_fields()) + ownership_fields();
 }
 
 Cell obstacle_cell(const NamedCost& c) {
@@ -55,10 +46,9 @@ Cell obstacle_cell(const NamedCost& c) {
 
 /// What CSV has beyond the figures. `settings` outlives the fields.
 Fields<NamedCost> basis_fields(const CostSettings& settings) {
-    return part_fields<NamedCost>("rental_price_", of_estimate(&CostEstimate::rental_price), price_fields()) +
-           part_fields<NamedCost>("purchase_price_", of_estimate(&CostEstimate::purchase_price), price_fields()) +
-           part_fields<NamedCost>(
-               "", [&settings](const NamedCost&) { return &settings; }, cost_settings_fields()) +
+    return prefixed("rental_price_", of_estimate(&CostEstimate::rental_price, price_fields())) +
+           prefixed("purchase_price_", of_estimate(&CostEstimate::purchase_price, price_fields())) +
+           part_fields<NamedCost>([&settings](const NamedCost&) { return &settings; }, cost_settings_fields()) +
            Fields<NamedCost>{{{"assumed", "assumed"}, [](const NamedCost& c) { return assumed_keys(c.named.assumed); }},
                              {{"notes", "notes"}, [](const NamedCost& c) { return fmt::format("{}", fmt::join(c.notes, ";")); }},
                              {{"obstacle", "why not"}, obstacle_cell}};
@@ -67,28 +57,27 @@ Fields<NamedCost> basis_fields(const CostSettings& settings) {
 /// Rent of all runs, then energy and ownership of those that have them.
 std::vector<Table> cost_tables(const std::vector<NamedCost>& costs, const CostSettings& settings) {
     std::vector<Table> tables{table_of("Rent", costs, cost_run_fields() + rent_fields())};
-    const auto add = [&](std::string title, const auto& part, const Fields<NamedCost>& fields) {
-        std::vector<std::reference_wrapper<const NamedCost>> rows;
-        std::copy_if(costs.begin(), costs.end(), std::back_inserter(rows), part);
-        if (!rows.empty()) tables.push_back(table_of(std::move(title), rows, picked(cost_run_fields(), {"model", "gpu", "gpus"}) + fields));
+    const auto add = [&](std::string title, auto part, const Fields<NamedCost>& fields) {
+        auto known = costs | std::views::filter([part](const NamedCost& c) { return (c.estimate.*part).has_value(); });
+        add_table(tables, table_of(std::move(title), known, picked(cost_run_fields(), {"model", "gpu", "gpus"}) + fields));
     };
-    add("Energy of the GPUs (modelled)", of_estimate(&CostEstimate::energy), run_energy_fields());
+    add("Energy of the GPUs (modelled)", &CostEstimate::energy, of_estimate(&CostEstimate::energy, energy_fields()));
     add(fmt::format("Ownership: TCO is depreciation and electricity, ROI is over {} years",
                     significant(settings.horizon_years.value_or(settings.life_years))),
-        of_estimate(&CostEstimate::owning), ownership_fields());
+        &CostEstimate::owning, ownership_fields());
     return tables;
 }
 
-nlohmann::ordered_json document_of(const NamedCost& c) {
-    nlohmann::ordered_json document = json_of(c, figure_fields());
+Json document_of(const NamedCost& c) {
+    Json document = json_of(c, figure_fields());
     static const Fields<PhaseEnergy> phase_fields{{{"phase", "phase"}, &PhaseEnergy::phase},
                                                   {{"watts_per_gpu", "W/GPU"}, &PhaseEnergy::watts, watt},
                                                   {{"joules", "J"}, &PhaseEnergy::joules, joule},
                                                   {{"capped", "capped"}, &PhaseEnergy::capped}};
     const std::vector<PhaseEnergy> none;
     document["phases"] = as_json(table_of({}, c.estimate.energy ? c.estimate.energy->phases : none, phase_fields));
-    document["rental_price"] = as_json(c.estimate.rental_price);
-    document["purchase_price"] = as_json(c.estimate.purchase_price);
+    document["rental_price"] = json_of(c.estimate.rental_price, price_fields());
+    document["purchase_price"] = json_of(c.estimate.purchase_price, price_fields());
     document["obstacle"] = as_json(obstacle_cell(c));
     document["remedies"] = c.named.advice.remedies;
     document["notes"] = c.notes;
@@ -113,7 +102,7 @@ Report cost_report(const std::vector<NamedCost>& costs, const CostSettings& sett
     Report report;
     report.document = {{"currency", "USD"}, {"date", to_string(today)}, {"assumptions", json_of(settings, cost_settings_fields())}};
     report.facts = {{"prices", fmt::format("US dollars, as of {}", to_string(today))}};
-    auto& rows = report.document["rows"] = nlohmann::ordered_json::array();
+    auto& rows = report.document["rows"] = Json::array();
     for (const NamedCost& c : costs) {
         rows.push_back(document_of(c));
         add_cost_lines(report.after, c);

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "kernels/read_parameters.hpp"
-#include "report/prediction_report.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
@@ -43,20 +43,6 @@ std::vector<Group> grouped(const Timeline& t) {
     return sorted;
 }
 
-/// Terms of the kernel; rates are zero of one without a time.
-Fields<KernelCost> term_fields() {
-    const auto term = [](const char* key, const char* title, Seconds KernelCost::*part) {
-        return Field<KernelCost>({key, title, 4, Show::wide}, part, us);
-    };
-    return {term("compute_us", "compute us", &KernelCost::compute),
-            term("dram_us", "DRAM us", &KernelCost::dram),
-            term("l2_us", "L2 us", &KernelCost::l2),
-            term("latency_us", "latency us", &KernelCost::launch),
-            term("power_us", "power us", &KernelCost::power),
-            term("communication_us", "comm. us", &KernelCost::communication),
-            {{"bound", "bound", 4, Show::always}, &KernelCost::bound}};
-}
-
 }  // namespace
 
 Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
@@ -65,17 +51,17 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
     for (const Group& group : groups) all += group.time;
     groups.resize(std::min(groups_shown, groups.size()));
     const auto rate = [](auto work) { return [work](const Group& g) { return g.costliest.total > Seconds{} ? work(g.costliest) : 0.0; }; };
+    const Fields<KernelCost> bound{{{"bound", "bound", Show::always}, &KernelCost::bound}};
     const Fields<Group> fields =
-        Fields<Group>{{{"operator", "operator", 4, Show::always}, &Group::name},
-                      {{"op", "op", 4, Show::wide}, &Group::op},
-                      {{"kernel", "kernel", 4, Show::wide},
+        Fields<Group>{{{"operator", "operator", Show::always}, &Group::name},
+                      {{"op", "op", Show::wide}, &Group::op},
+                      {{"kernel", "kernel", Show::wide},
                        [](const Group& g) { return g.costliest.family.empty() ? g.costliest.algorithm : g.costliest.family; }},
                       {{"runs", "runs"}, &Group::runs},
-                      {{"time_us", "all us", 4, Show::always}, &Group::time, us},
+                      {{"time_us", "all us", Show::always}, &Group::time, us},
                       {{"share_percent", "% of phase", 3, Show::always},
                        [all](const Group& g) { return all > Seconds{} ? 100 * g.time.in(us) / all.in(us) : 0; }}} +
-        part_fields<Group>(
-            "", [](const Group& g) { return &g.costliest; }, term_fields()) +
+        part_fields(&Group::costliest, term_fields<KernelCost>("latency", 4) + bound) +
         Fields<Group>{{{"bandwidth_percent", "% of bandwidth", 3},
                        rate([&gpu](const KernelCost& k) { return 100 * (k.dram_bytes / k.total).in(gpu.bandwidth); })},
                       {{"gflops_achieved", "GFLOPS"}, rate([](const KernelCost& k) { return (k.flops / k.total).in(gflops); })}};
@@ -86,8 +72,8 @@ Table fused_operators(const Phase& phase) {
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const FusedOp& f : phase.timeline.fused) counts[{std::string(f.node), std::string(f.into)}] += f.count;
     using Count = std::pair<const std::pair<std::string, std::string>, std::int64_t>;
-    static const Fields<Count> fields{{{"operator", "operator", 4, Show::always}, [](const Count& c) { return c.first.first; }},
-                                      {{"into", "into", 4, Show::always}, [](const Count& c) { return c.first.second; }},
+    static const Fields<Count> fields{{{"operator", "operator", Show::always}, [](const Count& c) { return c.first.first; }},
+                                      {{"into", "into", Show::always}, [](const Count& c) { return c.first.second; }},
                                       {{"times", "times"}, &Count::second}};
     return table_of(fmt::format("{}: fused operators", phase.name), counts, fields);
 }
@@ -109,11 +95,11 @@ Table used_parameters(const Prediction& prediction, const Gpu& gpu) {
 }
 
 Fields<std::size_t> parameter_fields(const ParameterSet& set) {
-    return {{{"parameter", "parameter", 4, Show::always}, [](std::size_t i) { return parameter_specs()[i].name; }},
-            {{"value", "value", 4, Show::always}, [&set](std::size_t i) { return parameter_specs()[i].get(set.values); }},
-            {{"unit", "unit", 4, Show::always}, [](std::size_t i) { return parameter_specs()[i].unit; }},
+    return {{{"parameter", "parameter", Show::always}, [](std::size_t i) { return parameter_specs()[i].name; }},
+            {{"value", "value", Show::always}, [&set](std::size_t i) { return parameter_specs()[i].get(set.values); }},
+            {{"unit", "unit", Show::always}, [](std::size_t i) { return parameter_specs()[i].unit; }},
             {{"provenance", "provenance"}, [&set](std::size_t i) { return set.provenance.at(i); }},
-            {{"source", "source", 4, Show::wide, true}, [&set](std::size_t i) { return set.source.at(i); }}};
+            {{"source", "source", Show::wide, true}, [&set](std::size_t i) { return set.source.at(i); }}};
 }
 
 }  // namespace roofcast

@@ -1,20 +1,16 @@
-#include "report/gpu_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "document/field.hpp"
 #include "profile/profile_keys.hpp"
-#include "report/prediction_report.hpp"
+#include "report/data_reports.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
 namespace {
-
-Tone tone_of_status(const Cell& cell) {
-    return cell == Cell("unexplained") ? Tone::bad : Tone::plain;
-}
 
 /// "tdp_watts" of "power.tdp_watts".
 std::string last_part(const std::string& key) {
@@ -38,7 +34,7 @@ std::string assumed_reason(const GpuProfile& gpu, const std::string& key) {
 }
 
 /// Facts of a profile, with their units as titles; empty where there is nothing to say.
-const Fields<GpuProfile>& fact_fields() {
+Fields<GpuProfile> fact_fields() {
     using Gpu = GpuProfile;
     const auto text = [](std::string Gpu::*value) { return [value](const Gpu& gpu) { return text_cell(gpu.*value); }; };
     const auto flag = [](bool Gpu::*value, Cell cell = true) { return [=](const Gpu& gpu) { return gpu.*value ? cell : Cell(); }; };
@@ -92,11 +88,11 @@ const Fields<GpuProfile>& fact_fields() {
 /// A row a fact; a value that was assumed carries the reason.
 Table facts(const GpuProfile& gpu) {
     using Fact = Field<GpuProfile>;
-    const Fields<Fact> columns{{{"property", "property", 4, Show::always}, [](const Fact& fact) { return fact.column.key; }},
-                               {{"value", "value", 5, Show::always}, [&gpu](const Fact& fact) { return fact.cell(gpu); }},
-                               {{"unit", "unit", 4, Show::usual, true}, [](const Fact& fact) { return text_cell(fact.column.title); }},
-                               {{"assumed", "assumed", 4, Show::usual, true},
-                                [&gpu](const Fact& fact) { return text_cell(assumed_reason(gpu, fact.column.key)); }}};
+    const Fields<Fact> columns{
+        {{"property", "property", Show::always}, [](const Fact& fact) { return fact.column.key; }},
+        {{"value", "value", 5, Show::always}, [&gpu](const Fact& fact) { return fact.cell(gpu); }},
+        {{"unit", "unit", Show::usual, true}, [](const Fact& fact) { return text_cell(fact.column.title); }},
+        {{"assumed", "assumed", Show::usual, true}, [&gpu](const Fact& fact) { return text_cell(assumed_reason(gpu, fact.column.key)); }}};
     Fields<GpuProfile> known = fact_fields();
     std::erase_if(known, [&gpu](const Fact& fact) { return fact.cell(gpu) == Cell(); });
     return table_of({}, known, columns);
@@ -114,8 +110,8 @@ Table precisions(const GpuProfile& gpu) {
         return std::any_of(gpu.assumed.begin(), gpu.assumed.end(), [&](const Assumption& a) { return a.key == key; });
     };
     const Fields<Precision> fields{
-        {{"precision", "precision", 4, Show::always}, std::identity{}},
-        {{"matmul_tflops", "GEMM TFLOPS", 4, Show::always}, [&gpu](Precision p) { return gpu.matmul_peak(p); }, tflops},
+        {{"precision", "precision", Show::always}, std::identity{}},
+        {{"matmul_tflops", "GEMM TFLOPS", Show::always}, [&gpu](Precision p) { return gpu.matmul_peak(p); }, tflops},
         {{"math_unit", "unit"}, [&gpu](Precision p) { return gpu.math_unit(p); }},
         {{"fp16_accumulate_tflops", "fp16-accumulate TFLOPS"}, accumulate, tflops},
         {{"vector_tflops", "CUDA core TFLOPS"}, [&gpu](Precision p) { return gpu.vector_peak[index(p)]; }, tflops},
@@ -126,22 +122,21 @@ Table precisions(const GpuProfile& gpu) {
 }
 
 Table prices(const GpuProfile& gpu) {
-    static const Fields<Price> fields{
-        {{"kind", "kind", 4, Show::always}, &Price::kind},
-        {{"usd", "USD", 4, Show::always}, &Price::usd, usd},
-        {{"date", "date", 4, Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
-        {{"provider", "provider", 4, Show::always}, [](const Price& p) { return text_cell(p.provider); }},
-        {{"provider_kind", "kind of provider", 4, Show::wide}, &Price::provider_kind},
-        {{"instance", "instance"}, [](const Price& p) { return text_cell(p.instance); }},
-        {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
-        {{"source", "source", 4, Show::wide, true}, &Price::source}};
+    static const Fields<Price> fields{{{"kind", "kind", Show::always}, &Price::kind},
+                                      {{"usd", "USD", Show::always}, &Price::usd, usd},
+                                      {{"date", "date", Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
+                                      {{"provider", "provider", Show::always}, [](const Price& p) { return text_cell(p.provider); }},
+                                      {{"provider_kind", "kind of provider", Show::wide}, &Price::provider_kind},
+                                      {{"instance", "instance"}, [](const Price& p) { return text_cell(p.instance); }},
+                                      {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
+                                      {{"source", "source", Show::wide, true}, &Price::source}};
     return table_of("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
 }
 
 Table parameters(const ParameterSet& set) {
     const Fields<std::size_t> fields =
         parameter_fields(set) +
-        Fields<std::size_t>{{{"meaning", "meaning", 4, Show::usual, true}, [](std::size_t i) { return parameter_specs()[i].meaning; }}};
+        Fields<std::size_t>{{{"meaning", "meaning", Show::usual, true}, [](std::size_t i) { return parameter_specs()[i].meaning; }}};
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < parameter_specs().size(); ++i) {
         const ParameterSpec& spec = parameter_specs()[i];
@@ -151,16 +146,26 @@ Table parameters(const ParameterSet& set) {
     return table_of("Parameters of the cost model", shown, fields);
 }
 
-nlohmann::ordered_json identity(const GpuProfile& gpu) {
-    nlohmann::ordered_json document;
+/// Where facts are from that have a source of their own.
+struct FactSource {
+    const char *key, *title;
+    std::string GpuProfile::*text;
+};
+constexpr std::array fact_sources{FactSource{"sustained_clock_source", "sustained clock", &GpuProfile::sustained_clock_source},
+                                  FactSource{"delivered_source", "delivered bandwidth", &GpuProfile::delivered_source},
+                                  FactSource{"idle_source", "idle power", &GpuProfile::idle_source},
+                                  FactSource{"gpus_per_machine_source", "machine", &GpuProfile::gpus_per_machine_source},
+                                  FactSource{"pcie_source", "PCIe", &GpuProfile::pcie_source}};
+
+Json identity(const GpuProfile& gpu) {
+    Json document;
     for (const auto& row : facts(gpu).rows) document[std::get<std::string>(row[0])] = as_json(row[1]);
     document["aliases"] = gpu.aliases;
     document["source"] = gpu.source;
-    if (!gpu.sustained_clock_source.empty()) document["sustained_clock_source"] = gpu.sustained_clock_source;
-    if (!gpu.delivered_source.empty()) document["delivered_source"] = gpu.delivered_source;
-    if (!gpu.idle_source.empty()) document["idle_source"] = gpu.idle_source;
-    document["gpus_per_machine_source"] = gpu.gpus_per_machine_source;
-    if (document.contains("pcie")) document["pcie_source"] = gpu.pcie_source;
+    for (const FactSource& source : fact_sources) {
+        if (!(gpu.*source.text).empty()) document[source.key] = gpu.*source.text;
+    }
+    if (!document.contains("pcie")) document.erase("pcie_source");
     document["notes"] = gpu.notes;
     if (!gpu.capacity) document["capacity_gb"] = nullptr;
     return document;
@@ -170,12 +175,12 @@ nlohmann::ordered_json identity(const GpuProfile& gpu) {
 
 Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
     using Gpu = GpuProfile;
-    Fields<Gpu> fields{{{"id", "id", 4, Show::always}, &Gpu::id},
-                       {{"name", "name", 4, Show::wide}, &Gpu::name},
-                       {{"architecture", "architecture", 4, Show::wide}, &Gpu::architecture},
-                       {{"sm_count", "SMs", 4, Show::wide}, &Gpu::sm_count},
-                       {{"memory_gb", "memory GB", 4, Show::always}, &Gpu::capacity, gib},
-                       {{"bandwidth_gb_s", "GB/s", 4, Show::always}, &Gpu::bandwidth, gb_per_s}};
+    Fields<Gpu> fields{{{"id", "id", Show::always}, &Gpu::id},
+                       {{"name", "name", Show::wide}, &Gpu::name},
+                       {{"architecture", "architecture", Show::wide}, &Gpu::architecture},
+                       {{"sm_count", "SMs", Show::wide}, &Gpu::sm_count},
+                       {{"memory_gb", "memory GB", Show::always}, &Gpu::capacity, gib},
+                       {{"bandwidth_gb_s", "GB/s", Show::always}, &Gpu::bandwidth, gb_per_s}};
     for (const Precision p :
          {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::int8, Precision::fp4}) {
         const bool main = p == Precision::bf16 || p == Precision::fp8 || p == Precision::fp4;
@@ -184,8 +189,8 @@ Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
                           [p](const Gpu& gpu) { return gpu.matmul_peak(p); },
                           tflops});
     }
-    fields.push_back({{"tdp_watts", "TDP W", 4, Show::wide}, &Gpu::tdp, watt});
-    fields.push_back({{"assumed", "assumed", 4, Show::wide, true}, [](const Gpu& gpu) { return text_cell(assumed_keys(gpu)); }});
+    fields.push_back({{"tdp_watts", "TDP W", Show::wide}, &Gpu::tdp, watt});
+    fields.push_back({{"assumed", "assumed", Show::wide, true}, [](const Gpu& gpu) { return text_cell(assumed_keys(gpu)); }});
     Report report = table_report("gpus", table_of({}, gpus, fields));
     report.after = {"Peaks are dense GEMMs with fp32 accumulation, in TFLOPS (int8: TOPS). Empty: not supported."};
     return report;
@@ -194,55 +199,54 @@ Report gpu_list_report(const std::vector<GpuProfile>& gpus) {
 Report gpu_report(const Gpu& gpu) {
     const GpuProfile& profile = gpu.profile;
     Report report;
-    report.tables = {facts(profile), precisions(profile)};
-    if (!profile.prices.empty()) report.tables.push_back(prices(profile));
-    report.tables.push_back(parameters(gpu.parameters));
-    auto assumed = nlohmann::ordered_json::array();
+    const Table formats = precisions(profile), offers = prices(profile), values = parameters(gpu.parameters);
+    report.tables = {facts(profile), formats};
+    add_table(report.tables, offers);
+    report.tables.push_back(values);
+    auto assumed = Json::array();
     for (const auto& a : profile.assumed) {
         assumed.push_back(
             {{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", as_json(cell_of(a.relative_error))}});
         const std::string within = a.relative_error ? fmt::format("; nine of ten GPUs lie within {:.0f} %", 100 * *a.relative_error) : "";
         report.after.push_back(fmt::format("assumed: {} = {} ({}{})", a.key, a.value, a.reason, within));
     }
-    if (!profile.sustained_clock_source.empty()) report.after.push_back("sustained clock: " + profile.sustained_clock_source);
-    if (!profile.delivered_source.empty()) report.after.push_back("delivered bandwidth: " + profile.delivered_source);
-    if (!profile.idle_source.empty()) report.after.push_back("idle power: " + profile.idle_source);
-    if (!profile.gpus_per_machine_source.starts_with("assumed")) report.after.push_back("machine: " + profile.gpus_per_machine_source);
-    if (!profile.pcie_source.starts_with("assumed")) report.after.push_back("PCIe: " + profile.pcie_source);
-    auto explained = nlohmann::ordered_json::object();
+    for (const FactSource& source : fact_sources) {
+        const std::string& text = profile.*source.text;
+        if (!text.empty() && !text.starts_with("assumed")) report.after.push_back(fmt::format("{}: {}", source.title, text));
+    }
+    auto explained = Json::object();
     for (const auto& e : profile.explained) {
         explained[e.key] = e.reason;
         report.after.push_back(fmt::format("explained: {}: {}", e.key, e.reason));
     }
     if (!profile.notes.empty()) report.after.push_back("notes: " + profile.notes);
     report.after.push_back("source: " + (profile.source.empty() ? std::string("none given") : profile.source));
-    report.document = {{"gpu", identity(profile)},
-                       {"precisions", as_json(precisions(profile))},
-                       {"prices", as_json(prices(profile))},
-                       {"parameters", as_json(parameters(gpu.parameters))},
-                       {"assumed", assumed},
-                       {"explained", explained}};
+    report.document = {{"gpu", identity(profile)},  {"precisions", as_json(formats)},
+                       {"prices", as_json(offers)}, {"parameters", as_json(values)},
+                       {"assumed", assumed},        {"explained", explained}};
     return report;
 }
 
 Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files) {
     using Row = std::pair<const GpuProfile*, const ProfileFinding*>;
     static const Fields<Row> fields{
-        {{"gpu", "GPU", 4, Show::always}, [](const Row& row) { return row.first->id; }},
-        {{"key", "key", 4, Show::always}, [](const Row& row) { return row.second->key; }},
-        {{"found", "found", 4, Show::always}, [](const Row& row) { return row.second->found; }},
-        {{"expected", "expected", 4, Show::always}, [](const Row& row) { return row.second->expected; }},
-        {{"rule", "rule", 4, Show::usual, true}, [](const Row& row) { return row.second->rule; }},
-        {{"status", "status", 4, Show::always, false, tone_of_status},
+        {{"gpu", "GPU", Show::always}, [](const Row& row) { return row.first->id; }},
+        {{"key", "key", Show::always}, [](const Row& row) { return row.second->key; }},
+        {{"found", "found", Show::always}, [](const Row& row) { return row.second->found; }},
+        {{"expected", "expected", Show::always}, [](const Row& row) { return row.second->expected; }},
+        {{"rule", "rule", Show::usual, true}, [](const Row& row) { return row.second->rule; }},
+        {{"status", "status", Show::always, false, tone_of("unexplained", Tone::bad)},
          [](const Row& row) { return row.second->explained ? "explained" : "unexplained"; }},
-        {{"reason", "reason", 4, Show::usual, true}, [](const Row& row) { return text_cell(row.second->reason); }}};
+        {{"reason", "reason", Show::usual, true}, [](const Row& row) { return text_cell(row.second->reason); }}};
     std::vector<Row> rows;
     for (const auto& [gpu, findings] : checked) {
         for (const ProfileFinding& finding : findings) rows.emplace_back(&gpu, &finding);
     }
     const std::size_t open = unexplained(checked);
     Report report;
-    auto others = nlohmann::ordered_json::array();
+    report.csv = table_of({}, rows, fields);
+    add_table(report.tables, report.csv);
+    auto others = Json::array();
     for (const auto& [file, kind, entries] : files) {
         others.push_back({{"file", file}, {"kind", kind}, {"entries", entries}});
         const bool is_table = kind == "prices" || kind == "providers";
@@ -251,9 +255,7 @@ Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::v
                                            : is_table         ? "rows"
                                                               : "parameters within their bounds"));
     }
-    report.document = {
-        {"profiles", checked.size()}, {"findings", as_json(table_of({}, rows, fields))}, {"unexplained", open}, {"files", others}};
-    report.tables = {table_of({}, rows, fields)};
+    report.document = {{"profiles", checked.size()}, {"findings", as_json(report.csv)}, {"unexplained", open}, {"files", others}};
     for (const CheckedProfile& profile : checked) {
         for (const Assumption& a : profile.gpu.assumed) {
             if (a.key == "architecture")

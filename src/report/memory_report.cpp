@@ -1,16 +1,37 @@
-#include "report/memory_report.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
-#include "document/field.hpp"
 #include "io/number_text.hpp"
+#include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
 namespace {
+
+/// Keys of what was assumed of the GPUs, each behind its GPU.
+std::string all_assumed(const std::vector<GpuProfile>& gpus) {
+    std::string keys;
+    for (const GpuProfile& gpu : gpus) {
+        for (const Assumption& a : gpu.assumed) keys += fmt::format("{}{}:{}", keys.empty() ? "" : ";", gpu.id, a.key);
+    }
+    return keys;
+}
+
+Fields<StoredMemory> storage_fields(const std::vector<GpuProfile>& gpus) {
+    Fields<StoredMemory> fields = Fields<StoredMemory>{{{"model", "model", Show::setting}, &StoredMemory::model},
+                                                       {{"storage", "weights as", Show::always}, &StoredMemory::storage},
+                                                       {{"activations", "activations as", Show::setting}, &StoredMemory::activations}} +
+                                  part_fields(&StoredMemory::memory, memory_part_fields(" GB"));
+    fields.back().column.show = Show::always;  // the total
+    for (const GpuProfile& gpu : gpus) {
+        fields.push_back({{"fits_" + gpu.id, "fits " + gpu.id, Show::always, false, tone_of(false, Tone::bad)},
+                          [&gpu](const StoredMemory& s) { return gpu.usable_memory() ? Cell(may_hold(gpu, s)) : Cell(); }});
+    }
+    return fields;
+}
 
 std::string_view meaning(FractionOf fraction) {
     switch (fraction) {
@@ -41,6 +62,12 @@ Table part_table(const NamedMemory& named) {
     const std::string gpus = named.gpus > 1 ? fmt::format("{} × ", named.gpus) : "";
     return table_of(fmt::format("{} on {}{}, {}: memory of one GPU", named.model_name, gpus, named.gpu_name, named.software), parts,
                     fields);
+}
+
+/// The lines of vLLM's log: "GPU KV cache size: 123,456 tokens", "Maximum concurrency for 8,192 tokens per request: 15.07x".
+std::vector<std::string> log_lines(const EngineMemoryReport& memory) {
+    return {fmt::format("GPU KV cache size: {} tokens", with_commas(memory.cache_tokens)),
+            fmt::format("Maximum concurrency for {} tokens per request: {:.2f}x", with_commas(memory.context), memory.concurrency)};
 }
 
 std::string origin(bool given) {
@@ -77,9 +104,9 @@ std::vector<std::string> settings(const NamedMemory& named) {
     return lines;
 }
 
-const Fields<NamedMemory>& engine_memory_fields() {
+Fields<NamedMemory> engine_memory_fields() {
     using Memory = EngineMemoryReport;
-    static const Fields<Memory> figures{
+    const Fields<Memory> figures{
         {{"memory_fraction", "fraction"}, [](const Memory& m) { return m.fraction_of == FractionOf::none ? Cell() : Cell(m.fraction); }},
         {{"max_tokens", "max tokens"}, &Memory::max_tokens},
         {{"max_seqs", "max sequences"}, &Memory::max_sequences},
@@ -96,29 +123,57 @@ const Fields<NamedMemory>& engine_memory_fields() {
         {{"sequences", "sequences"}, &Memory::sequences},
         {{"largest_context", "largest context"}, &Memory::largest_context},
         {{"fits", "fits"}, &Memory::fits}};
-    static const Fields<NamedMemory> fields =
-        Fields<NamedMemory>{{{"model", "model"}, &NamedMemory::model_id},
-                            {{"gpu", "GPU"}, &NamedMemory::gpu_id},
-                            {{"software", "software"}, &NamedMemory::software},
-                            {{"engine", "engine"}, [](const NamedMemory& n) { return n.memory.engine; }},
-                            {{"gpus", "GPUs"}, &NamedMemory::gpus},
-                            {{"weights", "weights"}, &NamedMemory::weights},
-                            {{"kv_precision", "KV cache"}, &NamedMemory::cache}} +
-        part_fields<NamedMemory>(
-            "", [](const NamedMemory& n) { return &n.memory; }, figures);
-    return fields;
+    return Fields<NamedMemory>{{{"model", "model"}, &NamedMemory::model_id},
+                               {{"gpu", "GPU"}, &NamedMemory::gpu_id},
+                               {{"software", "software"}, &NamedMemory::software},
+                               {{"engine", "engine"}, [](const NamedMemory& n) { return n.memory.engine; }},
+                               {{"gpus", "GPUs"}, &NamedMemory::gpus},
+                               {{"weights", "weights"}, &NamedMemory::weights},
+                               {{"kv_precision", "KV cache"}, &NamedMemory::cache}} +
+           part_fields(&NamedMemory::memory, figures);
 }
 
 }  // namespace
 
-std::vector<std::string> log_lines(const EngineMemoryReport& memory) {
-    return {fmt::format("GPU KV cache size: {} tokens", with_commas(memory.cache_tokens)),
-            fmt::format("Maximum concurrency for {} tokens per request: {:.2f}x", with_commas(memory.context), memory.concurrency)};
+bool may_hold(const GpuProfile& gpu, const StoredMemory& stored) {
+    const auto usable = gpu.usable_memory();
+    return !usable || stored.memory.total() <= *usable;
+}
+
+Report storage_report(const std::vector<StoredMemory>& stored, const std::vector<GpuProfile>& gpus,
+                      const std::vector<StorageRemedies>& remedies, const std::vector<std::string>& hints) {
+    Report report;
+    const Fields<StoredMemory> fields = storage_fields(gpus);
+    const Fields<StoredMemory> assumed{
+        {{"assumed", "assumed", Show::data}, [keys = all_assumed(gpus)](const StoredMemory&) { return keys; }}};
+    report.tables = {table_of({}, stored, fields)};
+    report.csv = table_of({}, stored, fields + assumed);
+    report.document = {{"rows", as_json(report.tables.front())},
+                       {"capacity_gb", Json::object()},
+                       {"remedies", Json::array()},
+                       {"assumed", Json::object()}};
+    report.after = {
+        "GB is 1e9 bytes. The KV cache has the format of the activations unless `kv_precision` sets it. 8- and 4-bit rows of a 16-bit run "
+        "quantize weights alone. int4 has a 16-bit scale and a zero point for each 128 weights."};
+    for (const GpuProfile& gpu : gpus) {
+        const auto usable = gpu.usable_memory();
+        report.document["capacity_gb"][gpu.id] = as_json(cell_of(usable, gb));
+        if (usable) report.after.push_back(fmt::format("{}: {:.1f} GB usable", gpu.id, usable->in(gb)));
+        for (const StorageRemedies& r : remedies) {
+            if (r.gpu != gpu.id) continue;
+            report.after.push_back(
+                fmt::format("{} does not fit {} in any of these formats. {}", r.model, r.gpu, remedies_line(r.remedies)));
+            report.document["remedies"].push_back({{"model", r.model}, {"gpu", r.gpu}, {"remedies", r.remedies}});
+        }
+    }
+    add_lines(report.after, hints);
+    for (const GpuProfile& gpu : gpus) add_assumed(report, gpu);
+    return report;
 }
 
 Report memory_report(const std::vector<NamedMemory>& all) {
     Report report;
-    report.document["engines"] = nlohmann::ordered_json::array();
+    report.document["engines"] = Json::array();
     for (const NamedMemory& named : all) {
         report.document["engines"].push_back(json_of(named, engine_memory_fields()));
         report.document["engines"].back()["remedies"] = named.remedies;

@@ -1,5 +1,3 @@
-#include "report/model_report.hpp"
-
 #include <fmt/format.h>
 
 #include "document/field.hpp"
@@ -7,6 +5,7 @@
 #include "graph/published.hpp"
 #include "io/number_text.hpp"
 #include "prediction/shapes.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/decoder_figures.hpp"
 #include "roofcast/op_graph.hpp"
 
@@ -26,10 +25,6 @@ std::string verdict(const Agreement& agreement) {
     return agreement.holds ? "agrees" : "DISAGREES";
 }
 
-Tone tone_of_agreement(const Cell& cell) {
-    return cell == Cell("DISAGREES") ? Tone::bad : Tone::plain;
-}
-
 Table operators(const OpGraph& graph) {
     struct Row {
         const Segment& segment;
@@ -37,12 +32,12 @@ Table operators(const OpGraph& graph) {
         [[nodiscard]] double repeat() const { return static_cast<double>(node.repeat); }
     };
     const Fields<Row> fields{
-        {{"segment", "segment", 4, Show::wide}, [](const Row& row) { return row.segment.name; }},
+        {{"segment", "segment", Show::wide}, [](const Row& row) { return row.segment.name; }},
         {{"repeat", "×"}, [](const Row& row) { return row.segment.repeat * row.node.repeat; }},
-        {{"operator", "operator", 4, Show::always}, [](const Row& row) { return row.node.name; }},
-        {{"op", "kind", 4, Show::wide}, [](const Row& row) { return op_class(row.node.op); }},
-        {{"shape", "shape", 4, Show::usual, true}, [](const Row& row) { return sizes_text(row.node.op); }},
-        {{"gflops", "GFLOPs", 4, Show::always}, [](const Row& row) { return op_flops(row.node.op).in(gflop)*row.repeat(); }},
+        {{"operator", "operator", Show::always}, [](const Row& row) { return row.node.name; }},
+        {{"op", "kind", Show::wide}, [](const Row& row) { return op_class(row.node.op); }},
+        {{"shape", "shape", Show::usual, true}, [](const Row& row) { return sizes_text(row.node.op); }},
+        {{"gflops", "GFLOPs", Show::always}, [](const Row& row) { return op_flops(row.node.op).in(gflop)*row.repeat(); }},
         {{"parameters", "parameters", 12}, [](const Row& row) { return row.node.weights * row.repeat(); }}};
     std::vector<Row> rows;
     for (const Segment& segment : graph.segments) {
@@ -104,19 +99,19 @@ Report model_list_report(const std::vector<Workload>& workloads) {
         return published.gmacs || !published.gflops ? published.gmacs : std::optional(*published.gflops / 2);
     };
     const Fields<Listed> fields{
-        {{"id", "id", 4, Show::always}, [](const Listed& l) { return l.workload.id; }},
-        {{"family", "family", 4, Show::always}, [](const Listed& l) { return l.workload.family; }},
-        {{"parameters_millions", "parameters M", 4, Show::always}, [](const Listed& l) { return l.agreement.parameters / mega; }},
-        {{"gmacs", "GMACs", 4, Show::always}, [](const Listed& l) { return l.agreement.gmacs; }},
-        {{"published_parameters_millions", "published M", 4, Show::wide},
+        {{"id", "id", Show::always}, [](const Listed& l) { return l.workload.id; }},
+        {{"family", "family", Show::always}, [](const Listed& l) { return l.workload.family; }},
+        {{"parameters_millions", "parameters M", Show::always}, [](const Listed& l) { return l.agreement.parameters / mega; }},
+        {{"gmacs", "GMACs", Show::always}, [](const Listed& l) { return l.agreement.gmacs; }},
+        {{"published_parameters_millions", "published M", Show::wide},
          [](const Listed& l) {
              const auto& published = l.workload.published.parameters;
              return published ? Cell(*published / mega) : Cell();
          }},
-        {{"published_gmacs", "published GMACs", 4, Show::wide}, gmacs},
+        {{"published_gmacs", "published GMACs", Show::wide}, gmacs},
         {{"deviation_percent", "deviation %", 2, Show::wide},
          [](const Listed& l) { return l.agreement.worst ? Cell(*l.agreement.worst * percent) : Cell(); }},
-        {{"agreement", "published figures", 4, Show::usual, false, tone_of_agreement},
+        {{"agreement", "published figures", Show::usual, false, tone_of("DISAGREES", Tone::bad)},
          [](const Listed& l) { return verdict(l.agreement); }}};
     std::vector<Listed> listed;
     for (const Workload& workload : workloads) listed.push_back({workload, agreement_with_published(workload)});

@@ -1,14 +1,65 @@
-#include "report/prediction_report.hpp"
-
 #include <fmt/format.h>
 
+#include <ranges>
+#include <span>
+
+#include "io/number_text.hpp"
+#include "prediction/longest_phase.hpp"
 #include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
 namespace {
 
-nlohmann::ordered_json techniques_of(const Techniques& t) {
+/// Bounds of the figures but the latency, for JSON and CSV.
+Fields<Prediction> more_bounds() {
+    using Intervals = PredictionIntervals;
+    const auto bounds = [](const char* key, auto factors) {
+        const auto figure = picked(time_fields<Prediction>(), {key}).front().cell;
+        return bound_fields<Prediction>(key, 4, Show::data, figure, [factors](const Prediction& p) {
+            return p.intervals ? std::optional<IntervalRatio>(std::invoke(factors, *p.intervals)) : std::nullopt;
+        });
+    };
+    const auto inverse = [](const Intervals& i) { return std::optional(IntervalRatio{1 / i.latency.high, 1 / i.latency.low}); };
+    return bounds("ttft_ms", &Intervals::ttft) + bounds("tpot_ms", &Intervals::tpot) + bounds("throughput_per_s", inverse) +
+           bounds("tokens_per_s", inverse) +
+           part_fields(&Prediction::intervals,
+                       {{{"interval_percent", "interval %", Show::data}, [](const Intervals&) { return interval_percent; }},
+                        {{"interval_basis", "interval from", Show::data}, &Intervals::basis}});
+}
+
+/// A row a phase; none where the prediction does not run.
+Table phase_table(const Prediction& p) {
+    const Fields<Phase> fields{{{"phase", "phase", Show::always}, &Phase::name},
+                               {{"passes", "passes"}, &Phase::passes},
+                               {{"latency_ms", "latency ms", Show::always}, &Phase::latency, ms},
+                               {{"pass_ms", "ms a pass"}, [](const Phase& x) { return x.timeline.total; }, ms},
+                               {{"gpu_busy_ms", "GPU busy ms", Show::wide}, [](const Phase& x) { return x.timeline.gpu_busy; }, ms},
+                               {{"host_ms", "CPU ms", Show::wide}, [](const Phase& x) { return x.timeline.host; }, ms},
+                               {{"kernels", "kernels", Show::wide}, [](const Phase& x) { return x.timeline.kernels; }},
+                               {{"bound", "bound", Show::always}, &Phase::bound},
+                               {{"flops_per_byte", "FLOPs/byte"}, &Phase::intensity, FlopsPerByte{1}}};
+    return table_of({}, p.phases | std::views::filter([&p](const Phase&) { return p.runs(); }),
+                    fields + part_fields(&Phase::utilization, utilization_fields()));
+}
+
+Table memory_table(const MemoryEstimate& m) {
+    const Fields<MemoryEstimate> usable{{{"capacity_gb", "usable"}, &MemoryEstimate::usable, gb}};
+    return table_of("Memory of one GPU, GB", std::span(&m, 1), memory_part_fields("") + usable + picked(memory_fields(), {"fits"}));
+}
+
+/// " (1.41 s to 1.7 s)"; empty where no interval is known.
+std::string interval_text(const std::optional<IntervalRatio>& factor, Seconds t) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {})", readable_time(factor->low * t.in(s)), readable_time(factor->high * t.in(s)));
+}
+std::string interval_text(const std::optional<IntervalRatio>& factor, double rate) {
+    if (!factor) return {};
+    return fmt::format(" ({} to {})", significant(rate / factor->high, 3), significant(rate / factor->low, 3));
+}
+
+Json techniques_of(const Techniques& t) {
     const auto speculation = [&t](auto get) { return t.speculation ? cell_of(std::invoke(get, *t.speculation)) : Cell(); };
     return {{"cached_prefix", t.cached_prefix},
             {"prefill_chunk", as_json(count_cell(t.prefill_chunk))},
@@ -19,16 +70,16 @@ nlohmann::ordered_json techniques_of(const Techniques& t) {
             {"acceptance", as_json(speculation(&Speculation::acceptance))}};
 }
 
-nlohmann::ordered_json outcome_of(const SpeculationOutcome& o) {
+Json outcome_of(const SpeculationOutcome& o) {
     return {{"tokens_per_iteration", o.tokens_per_iteration},
             {"iteration_ms", o.iteration.in(ms)},
             {"plain_tpot_ms", o.plain_tpot.in(ms)},
             {"speedup", o.speedup}};
 }
 
-nlohmann::ordered_json document_of(const NamedPrediction& n) {
+Json document_of(const NamedPrediction& n) {
     const Prediction& p = n.prediction;
-    nlohmann::ordered_json document = json_of(n, prediction_fields());
+    Json document = json_of(n, prediction_fields());
     document.erase("assumed");  // below, in full
     const Run& run = p.request;
     document["image_size"] = as_json(count_cell(run.image_size));
@@ -42,7 +93,7 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
     document["parallel"] = parallel_json(run.parallel);
     document["pcie"] = as_json(cell_of(p.pcie));
     if (run.techniques.any()) document["techniques"] = techniques_of(run.techniques);
-    if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : nlohmann::ordered_json();
+    if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : Json();
     document["cold_start_extra_ms"] = if_it_runs(p.cold_extra.in(ms));
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
@@ -57,18 +108,18 @@ nlohmann::ordered_json document_of(const NamedPrediction& n) {
 }
 
 /// Adds the reasons to `document`, and their tables to `tables` with `prefix` before each title.
-void add_explanation(const NamedPrediction& n, const std::string& prefix, nlohmann::ordered_json& document, std::vector<Table>& tables) {
+void add_explanation(const NamedPrediction& n, const std::string& prefix, Json& document, std::vector<Table>& tables) {
     const auto add = [&](Table table) {
         table.title = prefix + table.title;
-        tables.push_back(std::move(table));
+        add_table(tables, std::move(table));
     };
-    auto phases = nlohmann::ordered_json::array();
+    auto phases = Json::array();
     for (const Phase& phase : n.prediction.phases) {
         if (!n.prediction.runs()) break;
         Table operators = costliest_operators(phase, n.gpu->profile), fused = fused_operators(phase);
         phases.push_back({{"phase", phase.name}, {"operators", as_json(operators)}, {"fused", as_json(fused)}});
         add(std::move(operators));
-        if (!fused.rows.empty()) add(std::move(fused));
+        add(std::move(fused));
     }
     Table parameters = used_parameters(n.prediction, *n.gpu);
     document["explain"] = {{"phases", phases}, {"parameters", as_json(parameters)}};
@@ -91,12 +142,70 @@ void add_answer(const NamedPrediction& named, Report& report) {
     report.before = {headline(named)};
     add_lines(report.before, obstacle_lines(named));
     report.facts = result_facts(named);
-    if (p.runs()) report.tables.push_back(phase_table(p));
+    add_table(report.tables, phase_table(p));
     report.tables.push_back(memory_table(p.memory));
     report.after = memory_lines(named);
 }
 
 }  // namespace
+
+Fields<NamedPrediction> prediction_fields() {
+    const auto of_run = [](std::initializer_list<std::string_view> keys) {
+        return part_fields(&Prediction::request, picked(run_fields(), keys));
+    };
+    const Fields<Prediction> output{{{"output_tokens", "output", Show::setting},
+                                     [](const Prediction& p) { return p.ttft ? Cell(p.request.generate_tokens) : Cell(); }}};
+    const Fields<Prediction> bound{{{"bound", "bound", Show::wide}, [](const Prediction& p) { return longest_phase(p).bound; }}};
+    using Named = NamedPrediction;
+    return Fields<Named>{{{"model", "model", Show::always}, &Named::model_id}, {{"gpu", "GPU", Show::always}, &Named::gpu_id}} +
+           part_fields(&Named::prediction, of_run({"precision", "weights", "batch", "prompt_tokens"}) + output + of_run({"execution"}) +
+                                               if_it_runs(time_fields<Prediction>()) + part_fields(&Prediction::memory, memory_fields()) +
+                                               if_it_runs(bound)) +
+           Fields<Named>{{{"assumed", "assumed", Show::data}, [](const Named& n) { return assumed_keys(n.assumed); }}} +
+           part_fields(&Named::prediction, if_it_runs(more_bounds()));
+}
+
+std::string headline(const NamedPrediction& n) {
+    const Run& run = n.prediction.request;
+    std::string text = fmt::format("{} on {}: {}", n.model_name, n.gpu_name, name(run.precision));
+    if (const std::string label = run.weight_format().label; !label.empty()) text += fmt::format(" with {} weights", label);
+    if (run.expert_weights) text += fmt::format(" with {} experts", name(*run.expert_weights));
+    text += fmt::format(", batch {}{}", run.batch, tokens_text(n.prediction));
+    if (run.image_size > 0) text += fmt::format(", {} pixels", run.image_size);
+    text += parallel_text(run.parallel);
+    if (n.prediction.ttft && element_size(run.cache_precision()) < element_size(activation_precision(run.precision)))
+        text += fmt::format(", KV cache in {}", name(run.cache_precision()));
+    text += fmt::format(", {}", name(run.execution));
+    if (!run.software.empty()) text += fmt::format(" under {}", run.software);
+    if (run.channels_last) text += *run.channels_last ? ", channels last" : ", channels first";
+    if (run.streams > 1) text += fmt::format(", {} streams", *run.streams);
+    return text;
+}
+
+std::vector<std::pair<std::string, std::string>> result_facts(const NamedPrediction& n) {
+    const Prediction& p = n.prediction;
+    if (!p.runs()) return {};
+    const PredictionIntervals known = p.intervals.value_or(PredictionIntervals{});
+    const auto latency = latency_interval(p);
+    std::vector<std::pair<std::string, std::string>> facts;
+    const auto add = [&facts](const char* name, std::string value) { facts.emplace_back(name, std::move(value)); };
+    const auto add_time = [&](const char* name, const std::optional<Seconds>& t, const std::optional<IntervalRatio>& interval) {
+        if (t) add(name, readable_time(t->in(s)) + interval_text(interval, *t));
+    };
+    add_time("latency", p.latency, latency);
+    add_time("TTFT", p.ttft, known.ttft);
+    add_time("TPOT", p.tpot, known.tpot);
+    if (p.step)
+        add("step",
+            fmt::format("{}, {} steps/s of {} in an image", readable_time(p.step->in(s)), significant(1 / p.step->in(s)), p.request.steps));
+    const double rate = p.tokens_per_second.value_or(p.items_per_second);
+    add("throughput",
+        fmt::format("{} {}{}", significant(rate), p.tokens_per_second ? "output tokens/s" : "items/s", interval_text(latency, rate)));
+    if (p.intervals) add("interval", fmt::format("{} % of measurements, from {}", interval_percent, known.basis));
+    add("first run", fmt::format("about {} more (assumed, not in the latency)", readable_time(p.cold_extra.in(s))));
+    add("bound by", longest_phase(p).bound);
+    return facts;
+}
 
 Report prediction_report(const std::vector<NamedPrediction>& predictions, bool explain) {
     Report report;
@@ -107,7 +216,7 @@ Report prediction_report(const std::vector<NamedPrediction>& predictions, bool e
     } else {
         report.tables.push_back(report.csv);
     }
-    auto& list = report.document["predictions"] = nlohmann::ordered_json::array();
+    auto& list = report.document["predictions"] = Json::array();
     std::vector<std::string> assumed;
     for (const NamedPrediction& named : predictions) {
         list.push_back(document_of(named));

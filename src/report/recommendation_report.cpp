@@ -1,14 +1,12 @@
-#include "report/recommendation_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "io/number_text.hpp"
-#include "report/cost_figures.hpp"
 #include "report/recommendation_tables.hpp"
 #include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 #include "scenario/assumptions.hpp"
 
 namespace roofcast {
@@ -42,7 +40,7 @@ std::string cheapest_text(const NamedRecommendation& n, Confidence c) {
             fmt::format(", {} USD for {}", significant(items * d->cost->per_item.in(usd)), text ? "a million output tokens" : "1000 items");
     }
     const std::string copies = d->parallel.gpus() > 1 ? fmt::format(" ({})", copies_text(*d)) : "";
-    return fmt::format("{} {}{}{}", d->parallel.gpus(), n.contestants[d->gpu].gpu->profile.id, copies, rent);
+    return fmt::format("{} {}{}{}", d->parallel.gpus(), gpu_id(n, d->gpu), copies, rent);
 }
 
 std::vector<std::pair<std::string, std::string>> answer_facts(const NamedRecommendation& n) {
@@ -71,20 +69,13 @@ std::string price_text(const NamedRecommendation& n, const Deployment& d) {
                        significant(i.usd.in(usd)), price_date(i, n.today), i.source);
 }
 
-void add_gpu(std::vector<std::size_t>& gpus, const std::optional<Deployment>& d) {
-    if (d && std::find(gpus.begin(), gpus.end(), d->gpu) == gpus.end()) gpus.push_back(d->gpu);
-}
-
+/// GPUs of the answers, each once.
 std::vector<std::size_t> gpus_of_answers(const NamedRecommendation& n) {
     std::vector<std::size_t> gpus;
-    for (const Confidence c : confidences) add_gpu(gpus, n.answer.cheapest(c));
-    return gpus;
-}
-
-/// GPUs of the answers and the rows shown, each once.
-std::vector<std::size_t> shown_gpus(const NamedRecommendation& n) {
-    std::vector<std::size_t> gpus = gpus_of_answers(n);
-    for (const RecommendedRow& row : shown_rows(n)) add_gpu(gpus, row.at(n.request.confidence));
+    for (const Confidence c : confidences) {
+        const std::optional<Deployment>& d = n.answer.cheapest(c);
+        if (d && std::find(gpus.begin(), gpus.end(), d->gpu) == gpus.end()) gpus.push_back(d->gpu);
+    }
     return gpus;
 }
 
@@ -98,7 +89,7 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
         std::vector<std::string> ids;
         for (const RejectedGpu& gpu : gpus) {
             const std::string factor = gpu.excess > 0 ? fmt::format(" ({} x)", significant(gpu.excess, 2)) : "";
-            ids.push_back(n.contestants[gpu.gpu].gpu->profile.id + factor);
+            ids.push_back(gpu_id(n, gpu.gpu) + factor);
         }
         constexpr std::size_t most = 12;
         const std::size_t all = ids.size();
@@ -114,7 +105,7 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
     return lines;
 }
 
-nlohmann::ordered_json objective_json(const RecommendationRequest& request) {
+Json objective_json(const RecommendationRequest& request) {
     const ServiceObjective& limits = request.objective;
     return {
         {"ttft_limit_ms", as_json(cell_of(limits.ttft, ms))},       {"tpot_limit_ms", as_json(cell_of(limits.tpot, ms))},
@@ -123,7 +114,7 @@ nlohmann::ordered_json objective_json(const RecommendationRequest& request) {
         {"max_gpus", as_json(cell_of(request.most_gpus))}};
 }
 
-nlohmann::ordered_json load_json(const NamedRecommendation& n) {
+Json load_json(const NamedRecommendation& n) {
     const LoadSummary& load = n.answer.load;
     if (!is_simulated(n)) return {{"simulated", false}, {"why_not", load.why_not}};
     return {{"simulated", true},
@@ -133,36 +124,27 @@ nlohmann::ordered_json load_json(const NamedRecommendation& n) {
             {"simulations", load.simulations}};
 }
 
-nlohmann::ordered_json rejected_json(const NamedRecommendation& n) {
-    const Fields<RejectedGpu> fields{{{"gpu", "GPU"}, [&n](const RejectedGpu& x) { return n.contestants[x.gpu].gpu->profile.id; }},
+Json rejected_json(const NamedRecommendation& n) {
+    const Fields<RejectedGpu> fields{{{"gpu", "GPU"}, [&n](const RejectedGpu& x) { return gpu_id(n, x.gpu); }},
                                      {{"reason", "reason"}, &RejectedGpu::outcome},
                                      {{"excess", "excess"}, [](const RejectedGpu& x) { return x.excess > 0 ? Cell(x.excess) : Cell(); }},
                                      {{"nearest", "nearest deployment"}, [](const RejectedGpu& x) { return text_cell(x.nearest); }}};
     return as_json(table_of({}, n.answer.rejected, fields));
 }
 
-nlohmann::ordered_json deployment_json(const NamedRecommendation& n, const std::optional<Deployment>& d) {
-    if (!d) return nullptr;
-    nlohmann::ordered_json document{{"gpu", n.contestants[d->gpu].gpu->profile.id}};
-    document.update(json_of(*d, deployment_fields(n)));
-    return document;
-}
-
-nlohmann::ordered_json rows_json(const NamedRecommendation& n) {
-    auto rows = nlohmann::ordered_json::array();
-    for (const RecommendedRow& row : shown_rows(n)) {
-        rows.push_back({{"rank", rows.size() + 1},
-                        {"gpu", n.contestants[row.at(n.request.confidence)->gpu].gpu->profile.id},
-                        {"expected", deployment_json(n, row.expected)},
-                        {"upper", deployment_json(n, row.upper)}});
+Json document_of(const NamedRecommendation& n) {
+    auto prices = Json::object(), assumed = Json::object();
+    for (const Contestant& c : n.contestants) prices[c.gpu->profile.id] = json_of(c.rental_price, price_fields());
+    const Fields<Deployment> deployment =
+        Fields<Deployment>{{{"gpu", "GPU"}, [&n](const Deployment& d) { return gpu_id(n, d.gpu); }}} + deployment_fields(n);
+    std::vector<std::size_t> shown = gpus_of_answers(n);
+    auto rows = Json::array();
+    for (const auto& [rank, gpu, row] : shown_rows(n)) {
+        rows.push_back(
+            {{"rank", rank}, {"gpu", gpu}, {"expected", json_of(row.expected, deployment)}, {"upper", json_of(row.upper, deployment)}});
+        shown.push_back(row.at(n.request.confidence)->gpu);
     }
-    return rows;
-}
-
-nlohmann::ordered_json document_of(const NamedRecommendation& n) {
-    auto prices = nlohmann::ordered_json::object(), assumed = nlohmann::ordered_json::object();
-    for (const Contestant& c : n.contestants) prices[c.gpu->profile.id] = as_json(c.rental_price);
-    for (const std::size_t i : shown_gpus(n)) {
+    for (const std::size_t i : shown) {
         const GpuProfile& gpu = n.contestants[i].gpu->profile;
         if (!gpu.assumed.empty()) assumed[gpu.id] = as_json(gpu.assumed);
     }
@@ -177,9 +159,9 @@ nlohmann::ordered_json document_of(const NamedRecommendation& n) {
             {"allow_quantization", n.request.allow_quantization},
             {"grid", recommendation_grid_text(n.request, is_simulated(n))},
             {"cheapest",
-             {{"expected", deployment_json(n, n.answer.cheapest_expected)}, {"upper", deployment_json(n, n.answer.cheapest_upper)}}},
+             {{"expected", json_of(n.answer.cheapest_expected, deployment)}, {"upper", json_of(n.answer.cheapest_upper, deployment)}}},
             {"rows_in_all", n.answer.rows.size()},
-            {"rows", rows_json(n)},
+            {"rows", rows},
             {"rejected", rejected_json(n)},
             {"prices", prices},
             {"assumed", assumed},
@@ -204,8 +186,8 @@ std::vector<std::string> closing_lines(const NamedRecommendation& n) {
         lines.emplace_back("note: prices marked (old) are more than a year old; check them before you decide");
     lines.push_back("The search covers " + recommendation_grid_text(n.request, is_simulated(n)) + ".");
     add_lines(lines, recommendation_assumptions(n.request, is_simulated(n)), "assumption: ");
-    for (const RecommendedRow& row : shown_rows(n)) {
-        const Deployment& d = *row.at(n.request.confidence);
+    for (const RankedRow& ranked : shown_rows(n)) {
+        const Deployment& d = *ranked.row.at(n.request.confidence);
         const GpuProfile& gpu = n.contestants[d.gpu].gpu->profile;
         Run run = n.request.run;
         run.parallel = d.parallel;
@@ -233,7 +215,7 @@ Report recommendation_report(const NamedRecommendation& n) {
         const std::size_t all = n.answer.rows.size();
         if (n.top < all) title += fmt::format(", {} of {} (`top`)", n.top, all);
         title += fmt::format(", ranked by `confidence` {}", name(n.request.confidence));
-        if (Table rents = rent_table(n); !rents.rows.empty()) report.tables.push_back(std::move(rents));
+        add_table(report.tables, rent_table(n));
     }
     report.after = closing_lines(n);
     return report;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <ranges>
 
-#include "report/cost_figures.hpp"
+#include "report/run_parts.hpp"
 
 namespace roofcast {
 
@@ -21,26 +21,10 @@ std::string shortfall_text(const Deployment& d) {
 
 /// `fields` of the cost of a deployment that has one, or of the instance that is rented.
 Fields<Deployment> of_cost(const Fields<DeploymentCost>& fields) {
-    return part_fields<Deployment>("", &Deployment::cost, fields);
+    return part_fields(&Deployment::cost, fields);
 }
 Fields<Deployment> of_instance(const Fields<Instance>& fields) {
-    return of_cost(part_fields<DeploymentCost>("", &DeploymentCost::instance, fields));
-}
-
-/// A row as it is ranked.
-struct RankedRow {
-    std::int64_t rank = 0;
-    std::string gpu;
-    RecommendedRow row;
-};
-
-std::vector<RankedRow> ranked_rows(const NamedRecommendation& n) {
-    std::vector<RankedRow> rows;
-    for (RecommendedRow& row : shown_rows(n)) {
-        const std::string& gpu = n.contestants[row.at(n.request.confidence)->gpu].gpu->profile.id;
-        rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, gpu, std::move(row)});
-    }
-    return rows;
+    return of_cost(part_fields(&DeploymentCost::instance, fields));
 }
 
 /// The columns of the confidence that ranks, or the few of the other one that text shows.
@@ -53,8 +37,10 @@ Fields<RankedRow> fields_at(const NamedRecommendation& n, Confidence c) {
             column.title = fmt::format("{}: {}", name(c), column.title);
         }
     }
-    return part_fields<RankedRow>(
-        c == Confidence::upper ? "upper_" : "", [c](const RankedRow& r) -> const auto& { return r.row.at(c); }, fields);
+    const auto at = [c](const RankedRow& r) -> const auto& {
+        return r.row.at(c);
+    };
+    return prefixed(c == Confidence::upper ? "upper_" : "", part_fields<RankedRow>(at, fields));
 }
 
 /// Rent of a row at one confidence, or at both.
@@ -74,10 +60,10 @@ Fields<Deployment> rented_fields(Date today) {
         return c.instance ? instance_name(*c.instance) : std::string(c.listed ? "given price" : "no listed instance");
     };
     return of_cost({{{"instances", "count"}, [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
-                    {{"instance", "instance", 4, Show::always, true}, name_of}}) +
+                    {{"instance", "instance", Show::always, true}, name_of}}) +
            of_instance({{{"gpus", "GPUs each"}, [](const Instance& i) { return i.any_number ? Cell() : cell_of(i.gpus); }},
                         {{"provider_kind", "provider"}, &Instance::provider_kind},
-                        {{"date", "price of", 4, Show::always, true, tone_of_price_date},
+                        {{"date", "price of", Show::always, true, tone_of_price_date},
                          [today](const Instance& i) { return price_date(i, today); }}});
 }
 
@@ -87,9 +73,15 @@ bool is_simulated(const NamedRecommendation& n) {
     return n.answer.load.why_not.empty();
 }
 
-std::vector<RecommendedRow> shown_rows(const NamedRecommendation& n) {
-    const auto& rows = n.answer.rows;
-    return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(std::min(n.top, rows.size()))};
+const std::string& gpu_id(const NamedRecommendation& n, std::size_t gpu) {
+    return n.contestants[gpu].gpu->profile.id;
+}
+
+std::vector<RankedRow> shown_rows(const NamedRecommendation& n) {
+    std::vector<RankedRow> rows;
+    for (const RecommendedRow& row : n.answer.rows | std::views::take(n.top))
+        rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, gpu_id(n, row.at(n.request.confidence)->gpu), row});
+    return rows;
 }
 
 std::string copies_text(const Deployment& d) {
@@ -119,53 +111,50 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
         return [items](const DeploymentCost& c) { return items > 0 ? Cell(items * c.per_item.in(usd)) : Cell(); };
     };
     using D = Deployment;
-    return Fields<D>{{{"gpus", "GPUs", 4, Show::always}, [](const D& d) { return d.parallel.gpus(); }},
-                     {{"tensor_parallel", "tp", 4, Show::setting}, degree(&Parallelism::tensor)},
-                     {{"pipeline_parallel", "pp", 4, Show::setting}, degree(&Parallelism::pipeline)},
-                     {{"data_parallel", "copies", 4, Show::usual}, degree(&Parallelism::data)},
+    return Fields<D>{{{"gpus", "GPUs", Show::always}, [](const D& d) { return d.parallel.gpus(); }},
+                     {{"tensor_parallel", "tp", Show::setting}, degree(&Parallelism::tensor)},
+                     {{"pipeline_parallel", "pp", Show::setting}, degree(&Parallelism::pipeline)},
+                     {{"data_parallel", "copies", Show::usual}, degree(&Parallelism::data)},
                      {{"precision", "precision", 4, format}, &D::precision},
                      {{"weights", "weights", 4, format}, &D::weights},
-                     {{"batch", simulated ? "max seqs" : "batch", 4, Show::setting}, &D::batch},
-                     {{"ttft_ms", percentile + "TTFT ms", 4, Show::always}, &D::ttft, ms},
-                     {{"tpot_ms", percentile + "TPOT ms", 4, Show::always}, &D::tpot, ms},
+                     {{"batch", simulated ? "max seqs" : "batch", Show::setting}, &D::batch},
+                     {{"ttft_ms", percentile + "TTFT ms", Show::always}, &D::ttft, ms},
+                     {{"tpot_ms", percentile + "TPOT ms", Show::always}, &D::tpot, ms},
                      {{"latency_ms", percentile + "latency ms", 4, text && !n.request.objective.latency ? Show::wide : Show::always},
                       &D::latency,
                       ms},
-                     {{"capacity_per_s", text ? "max req/s" : "max items/s", 4, Show::wide}, &D::capacity, 1 / s}} +
-           of_cost({{{"usd_per_hour", "USD/h", 4, Show::always}, &DeploymentCost::rate, usd_per_hour}}) +
-           of_instance({{{"instance", "instance", 4, Show::data}, instance_name}}) +
-           of_cost({{{"instances", "instances", 4, Show::data},
-                     [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
-                    {{"listed_instance", "instance listed", 4, Show::data}, &DeploymentCost::listed},
-                    {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
-                     dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
-                    {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)}}) +
+                     {{"capacity_per_s", text ? "max req/s" : "max items/s", Show::wide}, &D::capacity, 1 / s}} +
+           of_cost({{{"usd_per_hour", "USD/h", Show::always}, &DeploymentCost::rate, usd_per_hour}}) +
+           of_instance({{{"instance", "instance", Show::data}, instance_name}}) +
+           of_cost(
+               {{{"instances", "instances", Show::data}, [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
+                {{"listed_instance", "instance listed", Show::data}, &DeploymentCost::listed},
+                {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
+                 dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
+                {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)}}) +
            Fields<D>{
-               {{"simulated_requests", "simulated requests", 4, Show::data}, [](const D& d) { return count_cell(d.requests); }},
-               {{"one_copy_less", "why not one copy fewer", 4, Show::wide, true}, [](const D& d) { return text_cell(shortfall_text(d)); }}};
+               {{"simulated_requests", "simulated requests", Show::data}, [](const D& d) { return count_cell(d.requests); }},
+               {{"one_copy_less", "why not one copy fewer", Show::wide, true}, [](const D& d) { return text_cell(shortfall_text(d)); }}};
 }
 
 Table deployment_table(const NamedRecommendation& n) {
     const Confidence first = n.request.confidence, second = first == Confidence::expected ? Confidence::upper : Confidence::expected;
-    const Fields<RankedRow> fields{{{"rank", "rank", 4, Show::always}, &RankedRow::rank},
-                                   {{"gpu", "GPU", 4, Show::always}, &RankedRow::gpu}};
-    return table_of(n.request.all_settings ? "All deployments, cheapest first" : "Cheapest deployment of each GPU", ranked_rows(n),
+    const Fields<RankedRow> fields{{{"rank", "rank", Show::always}, &RankedRow::rank}, {{"gpu", "GPU", Show::always}, &RankedRow::gpu}};
+    return table_of(n.request.all_settings ? "All deployments, cheapest first" : "Cheapest deployment of each GPU", shown_rows(n),
                     fields + fields_at(n, first) + fields_at(n, second));
 }
 
 Table rent_table(const NamedRecommendation& n) {
     const Fields<Deployment> rented = rented_fields(n.today);
     std::vector<RentedAs> rents;
-    for (const RankedRow& r : ranked_rows(n)) {
+    for (const RankedRow& r : shown_rows(n)) {
         const auto &expected = r.row.expected, &upper = r.row.upper;
         const bool same = expected && upper && cells_of(*expected, rented) == cells_of(*upper, rented);
         if (expected && expected->cost) rents.push_back({r.rank, same ? "both" : "expected", *expected});
         if (upper && upper->cost && !same) rents.push_back({r.rank, "upper", *upper});
     }
-    const Fields<RentedAs> fields{{{"rank", "rank", 4, Show::always}, &RentedAs::rank}, {{"for", "for", 4, Show::always}, &RentedAs::at}};
-    return table_of("Rented as", rents,
-                    fields + part_fields<RentedAs>(
-                                 "", [](const RentedAs& r) { return &r.deployment; }, rented));
+    const Fields<RentedAs> fields{{{"rank", "rank", Show::always}, &RentedAs::rank}, {{"for", "for", Show::always}, &RentedAs::at}};
+    return table_of("Rented as", rents, fields + part_fields(&RentedAs::deployment, rented));
 }
 
 }  // namespace roofcast

@@ -4,6 +4,18 @@
 
 namespace roofcast {
 
+namespace {
+
+/// `times` of an amount of dollars, which `amount` gives as it is or as an optional.
+auto in_usd(auto amount, double times) {
+    return [amount, times](const auto& costs) {
+        const std::optional<UsDollars> usd_of_one = std::invoke(amount, costs);
+        return usd_of_one ? Cell(times * usd_of_one->in(usd)) : Cell();
+    };
+}
+
+}  // namespace
+
 std::string weights_text(const Run& run) {
     const std::string format(name(run.weight_format()));
     return run.expert_weights ? fmt::format("{}, experts {}", format, name(*run.expert_weights)) : format;
@@ -16,7 +28,7 @@ std::string parallel_text(const Parallelism& p) {
                        p.attention_data > 1 ? fmt::format(", attention dp {}", p.attention_data) : "");
 }
 
-nlohmann::ordered_json parallel_json(const Parallelism& p) {
+Json parallel_json(const Parallelism& p) {
     return {{"gpus", p.gpus()}, {"tensor", p.tensor}, {"pipeline", p.pipeline},
             {"data", p.data},   {"expert", p.expert}, {"attention_data", p.attention_data}};
 }
@@ -32,35 +44,37 @@ std::string remedies_line(const std::vector<std::string>& remedies) {
     return "Nothing among fewer bits, up to 16 GPUs, both together, smaller batch or context, weights in host memory makes it fit.";
 }
 
-namespace {
-
-std::string joined_keys(const std::vector<Assumption>& assumed, const char* separator) {
-    std::string keys;
-    for (const Assumption& a : assumed) keys += (keys.empty() ? "" : separator) + a.key;
-    return keys;
+std::vector<std::string> obstacle_lines(const NamedPrediction& n) {
+    const Prediction& p = n.prediction;
+    std::vector<std::string> lines;
+    if (!p.withheld.empty()) lines.push_back(fmt::format("No total: no kernel model covers {}.", fmt::join(p.withheld, ", ")));
+    if (p.memory.fits() != false) return lines;
+    lines.push_back(
+        fmt::format("It does not fit: {}, {:.1f} GB too much.", needs_text(p.memory), (p.memory.total() - *p.memory.usable).in(gb)));
+    lines.push_back(remedies_line(n.advice.remedies));
+    return lines;
 }
 
-}  // namespace
+std::string assumed_keys(const std::vector<Assumption>& assumed, std::string_view separator) {
+    std::vector<std::string_view> keys;
+    for (const Assumption& a : assumed) keys.push_back(a.key);
+    return fmt::format("{}", fmt::join(keys, separator));
+}
 
 std::vector<std::string> assumed_lines(const std::vector<Assumption>& assumed, const std::string& prefix) {
     constexpr std::size_t most = 3, most_named = 8;
-    if (assumed.size() > most_named)
-        return {
-            fmt::format("{}assumed: {} values that the profile does not state. `roofcast gpu show` gives them.", prefix, assumed.size())};
-    if (assumed.size() > most)
-        return {fmt::format("{}assumed: {} values that the profile does not state: {}. `roofcast gpu show` gives them.", prefix,
-                            assumed.size(), joined_keys(assumed, ", "))};
+    if (assumed.size() > most) {
+        const std::string keys = assumed.size() > most_named ? "" : ": " + assumed_keys(assumed, ", ");
+        return {fmt::format("{}assumed: {} values that the profile does not state{}. `roofcast gpu show` gives them.", prefix,
+                            assumed.size(), keys)};
+    }
     std::vector<std::string> lines;
     for (const Assumption& a : assumed) lines.push_back(fmt::format("{}assumed: {} = {} ({})", prefix, a.key, a.value, a.reason));
     return lines;
 }
 
-std::string assumed_keys(const std::vector<Assumption>& assumed) {
-    return joined_keys(assumed, ";");
-}
-
-nlohmann::ordered_json as_json(const std::vector<Assumption>& assumed) {
-    auto list = nlohmann::ordered_json::array();
+Json as_json(const std::vector<Assumption>& assumed) {
+    auto list = Json::array();
     for (const Assumption& a : assumed) list.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}});
     return list;
 }
@@ -70,7 +84,7 @@ void add_assumed(Report& report, const GpuProfile& gpu) {
     add_lines(report.after, assumed_lines(gpu.assumed, gpu.id + ": "));
 }
 
-nlohmann::ordered_json skipped_json(const SkippedRows& skipped) {
+Json skipped_json(const SkippedRows& skipped) {
     static const Fields<SkippedReason> fields{{{"rows", "rows"}, &SkippedReason::rows},
                                               {{"file", "file"}, &SkippedReason::file},
                                               {{"line", "line"}, &SkippedReason::line},
@@ -78,48 +92,112 @@ nlohmann::ordered_json skipped_json(const SkippedRows& skipped) {
     return as_json(table_of({}, skipped.reasons(), fields));
 }
 
-const Fields<Run>& run_fields() {
-    static const Fields<Run> fields = shown(
-        Fields<Run>{
-            {{"precision", "precision"}, &Run::precision},
-            {{"weights", "weights"}, weights_text},
-            {{"kv_precision", "KV"}, &Run::cache_precision},
-            {{"execution", "execution"}, &Run::execution},
-            {{"batch", "batch"}, &Run::batch},
-            {{"prompt_tokens", "prompt"}, [](const Run& run) { return count_cell(run.prompt_tokens); }},
-            {{"output_tokens", "output"}, [](const Run& run) { return count_cell(run.generate_tokens); }},
-            {{"image_size", "pixels"}, [](const Run& run) { return count_cell(run.image_size); }},
-            {{"gpus", "GPUs"}, [](const Run& run) { return run.parallel.gpus(); }},
-            {{"tensor_parallel", "tp"}, [](const Run& run) { return run.parallel.tensor; }},
-            {{"pipeline_parallel", "pp"}, [](const Run& run) { return run.parallel.pipeline; }},
-            {{"data_parallel", "dp"}, [](const Run& run) { return run.parallel.data; }},
-            {{"streams", "streams"},  // without a number, an engine has its own
-             [](const Run& run) { return run.streams || run.software.empty() ? Cell(std::int64_t{run.streams.value_or(1)}) : Cell(); }}},
-        Show::setting);
-    return fields;
+Fields<Run> run_fields() {
+    const Fields<Run> fields{
+        {{"precision", "precision"}, &Run::precision},
+        {{"weights", "weights"}, weights_text},
+        {{"kv_precision", "KV"}, &Run::cache_precision},
+        {{"execution", "execution"}, &Run::execution},
+        {{"batch", "batch"}, &Run::batch},
+        {{"prompt_tokens", "prompt"}, [](const Run& run) { return count_cell(run.prompt_tokens); }},
+        {{"output_tokens", "output"}, [](const Run& run) { return count_cell(run.generate_tokens); }},
+        {{"image_size", "pixels"}, [](const Run& run) { return count_cell(run.image_size); }},
+        {{"gpus", "GPUs"}, [](const Run& run) { return run.parallel.gpus(); }},
+        {{"tensor_parallel", "tp"}, [](const Run& run) { return run.parallel.tensor; }},
+        {{"pipeline_parallel", "pp"}, [](const Run& run) { return run.parallel.pipeline; }},
+        {{"data_parallel", "dp"}, [](const Run& run) { return run.parallel.data; }},
+        {{"streams", "streams"},  // without a number, an engine has its own
+         [](const Run& run) { return run.streams || run.software.empty() ? Cell(std::int64_t{run.streams.value_or(1)}) : Cell(); }}};
+    return shown(fields, Show::setting);
 }
 
-const Fields<MemoryEstimate>& memory_fields() {
-    static const Fields<MemoryEstimate> fields{{{"memory_gb", "memory GB", 3}, &MemoryEstimate::total, gb},
-                                               {{"capacity_gb", "usable GB", 3, Show::wide}, &MemoryEstimate::usable, gb},
-                                               {{"fits", "fits", 4, Show::always, false, tone_of_fit}, &MemoryEstimate::fits}};
-    return fields;
+Fields<MemoryEstimate> memory_fields() {
+    using Memory = MemoryEstimate;
+    return {{{"memory_gb", "memory GB", 3}, &Memory::total, gb},
+            {{"capacity_gb", "usable GB", 3, Show::wide}, &Memory::usable, gb},
+            {{"fits", "fits", Show::always, false, tone_of(false, Tone::bad)}, &Memory::fits}};
 }
 
-const Fields<Utilization>& utilization_fields() {
+Fields<MemoryEstimate> memory_part_fields(const std::string& unit) {
+    using Memory = MemoryEstimate;
+    return {{{"weights_gb", "weights" + unit}, &Memory::weights, gb},
+            {{"kv_cache_gb", "KV cache" + unit}, &Memory::kv_cache, gb},
+            {{"activations_gb", "activations" + unit}, &Memory::activations, gb},
+            {{"overhead_gb", "framework" + unit}, &Memory::overhead, gb},
+            {{"total_gb", "total" + unit}, &Memory::total, gb}};
+}
+
+Fields<Utilization> utilization_fields() {
     const auto percent = [](double Utilization::*rate) { return [rate](const Utilization& u) { return 100 * u.*rate; }; };
-    static const Fields<Utilization> fields{{{"compute_percent", "% of peak", 3}, percent(&Utilization::compute)},
-                                            {{"bandwidth_percent", "% of bandwidth", 3}, percent(&Utilization::bandwidth)},
-                                            {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)}};
-    return fields;
-}
-
-Tone tone_of_fit(const Cell& cell) {
-    return cell == Cell(false) ? Tone::bad : Tone::plain;
+    return {{{"compute_percent", "% of peak", 3}, percent(&Utilization::compute)},
+            {{"bandwidth_percent", "% of bandwidth", 3}, percent(&Utilization::bandwidth)},
+            {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)}};
 }
 
 std::string bound_title(std::string_view bound) {
     return fmt::format("{}% {}", interval_percent, bound);
+}
+
+Fields<RentalCost> rental_fields() {
+    using Rent = RentalCost;
+    return {{{"usd_per_hour", "USD/h", Show::always}, &Rent::rate, usd_per_hour},
+            {{"usd_per_item", "USD/item", Show::data}, &Rent::per_item, usd},
+            {{"usd_per_1000_items", "USD/1000 items", Show::always}, in_usd(&Rent::per_item, thousand)},
+            {{"prefill_usd_per_million_input_tokens", "prefill USD/M input"}, in_usd(&Rent::per_input_token, million)},
+            {{"decode_usd_per_million_output_tokens", "decode USD/M output"}, in_usd(&Rent::decode_per_output_token, million)},
+            {{"usd_per_million_output_tokens", "USD/M output", Show::always}, in_usd(&Rent::per_output_token, million)},
+            {{"usd_per_million_tokens", "USD/M tokens"}, in_usd(&Rent::per_token, million)}};
+}
+
+Fields<RunEnergy> energy_fields() {
+    return {{{"watts_per_gpu", "W/GPU"}, &RunEnergy::watts, watt},
+            {{"joules_per_batch", "J/batch"}, &RunEnergy::joules, joule},
+            {{"joules_per_item", "J/item"}, &RunEnergy::joules_per_item, joule},
+            {{"joules_per_output_token", "J/output token"}, &RunEnergy::joules_per_output_token, joule}};
+}
+
+Fields<OwningCost> owning_fields() {
+    using Owning = OwningCost;
+    return {{{"purchase_usd", "purchase USD"}, &Owning::purchase, usd},
+            {{"depreciation_usd_per_hour", "depreciation USD/h", Show::wide}, &Owning::depreciation, usd_per_hour},
+            {{"electricity_usd_per_hour", "electricity USD/h", Show::wide}, &Owning::electricity, usd_per_hour},
+            {{"owning_usd_per_hour", "TCO USD/h", Show::always}, &Owning::rate, usd_per_hour},
+            {{"owning_usd_per_item", "TCO USD/item", Show::data}, &Owning::per_item, usd},
+            {{"owning_usd_per_1000_items", "TCO USD/1000 items"}, in_usd(&Owning::per_item, thousand)},
+            {{"owning_usd_per_million_output_tokens", "TCO USD/M output", Show::always}, in_usd(&Owning::per_output_token, million)}};
+}
+
+Fields<BuyOrRent> buy_or_rent_fields() {
+    return {{{"break_even_hours", "break-even hours", Show::wide}, &BuyOrRent::break_even, hour},
+            {{"break_even_months", "break-even months", 3, Show::always}, &BuyOrRent::break_even, month},
+            {{"return_on_investment_percent", "ROI %", Show::always}, [](const BuyOrRent& x) { return 100 * x.return_on_investment; }}};
+}
+
+Fields<PriceChoice> price_fields() {
+    const auto text = [](std::string Price::*value) { return [value](const PriceChoice& c) { return text_cell(c.price.*value); }; };
+    return {{{"kind", "kind"}, text(&Price::kind)},
+            {{"usd", "USD"}, [](const PriceChoice& c) { return c.price.usd; }, usd},
+            {{"provider", "provider"}, text(&Price::provider)},
+            {{"instance", "instance"}, text(&Price::instance)},
+            {{"date", "date"}, text(&Price::date)},
+            {{"age_days", "age in days"}, &PriceChoice::age_days},
+            {{"older_than_a_year", "older than a year"}, &PriceChoice::is_old},
+            {{"offers", "offers"}, &PriceChoice::offers},
+            {{"provider_kind", "provider kind"}, [](const PriceChoice& c) { return c.price.provider_kind; }},
+            {{"fallback", "no other cloud"}, &PriceChoice::fallback},
+            {{"gpus_in_instance", "GPUs in instance"}, [](const PriceChoice& c) { return c.price.gpus_in_instance; }},
+            {{"source", "source"}, text(&Price::source)}};
+}
+
+Fields<CostSettings> cost_settings_fields() {
+    using Settings = CostSettings;
+    return {{{"utilization", "utilization"}, &Settings::utilization},
+            {{"electricity_usd_per_kwh", "USD/kWh"}, &Settings::electricity, usd / kilowatt_hour},
+            {{"pue", "PUE"}, &Settings::pue},
+            {{"host_watts", "CPU W/GPU"}, &Settings::host, watt},
+            {{"life_years", "life years"}, &Settings::life_years},
+            {{"residual", "residual"}, &Settings::residual},
+            {{"horizon_years", "horizon years"}, [](const Settings& c) { return c.horizon_years.value_or(c.life_years); }}};
 }
 
 }  // namespace roofcast

@@ -1,5 +1,7 @@
 #include "report/serving_tables.hpp"
 
+#include <span>
+
 #include "document/field.hpp"
 #include "report/run_parts.hpp"
 
@@ -38,20 +40,18 @@ std::vector<TimesRow> times_rows(const NamedServing& n) {
 
 /// The figures of one kind of times; keys of CSV begin with `prefix`.
 Fields<TimesRow> times_fields(const std::string& prefix) {
-    const Fields<Spread> spread{{{"mean_ms", "mean", 4, Show::always}, &Spread::mean, ms},
-                                {{"p50_ms", "P50", 4, Show::always}, &Spread::p50, ms},
+    const Fields<Spread> spread{{{"mean_ms", "mean", Show::always}, &Spread::mean, ms},
+                                {{"p50_ms", "P50", Show::always}, &Spread::p50, ms},
                                 {{"p90_ms", "P90"}, &Spread::p90, ms},
-                                {{"p95_ms", "P95", 4, Show::wide}, &Spread::p95, ms},
-                                {{"p99_ms", "P99", 4, Show::always}, &Spread::p99, ms}};
+                                {{"p95_ms", "P95", Show::wide}, &Spread::p95, ms},
+                                {{"p99_ms", "P99", Show::always}, &Spread::p99, ms}};
     const auto bounds = [](const char* key, const std::string& title, Show show, Seconds Spread::*figure) {
         const std::string low = "_low", high = "_high";
-        return part_fields<TimesRow>("", &TimesRow::low, Fields<Spread>{{{key + low, title + bound_title("low"), 4, show}, figure, ms}}) +
-               part_fields<TimesRow>("", &TimesRow::high, Fields<Spread>{{{key + high, bound_title("high"), 4, show}, figure, ms}});
+        return part_fields(&TimesRow::low, {{{key + low, title + bound_title("low"), show}, figure, ms}}) +
+               part_fields(&TimesRow::high, {{{key + high, bound_title("high"), show}, figure, ms}});
     };
-    Fields<TimesRow> fields = part_fields<TimesRow>("", &TimesRow::predicted, spread) +
-                              bounds("mean_ms", "mean ", Show::usual, &Spread::mean) + bounds("p99_ms", "P99 ", Show::wide, &Spread::p99);
-    for (Field<TimesRow>& field : fields) field.column.key = prefix + field.column.key;
-    return fields;
+    return prefixed(prefix, part_fields(&TimesRow::predicted, spread) + bounds("mean_ms", "mean ", Show::usual, &Spread::mean) +
+                                bounds("p99_ms", "P99 ", Show::wide, &Spread::p99));
 }
 
 /// One limit, and which requests miss it.
@@ -91,16 +91,16 @@ Hertz offered_rate(const NamedServing& n, const ServingCase& c) {
     return c.search ? c.search->simulated() : n.answer.rate;
 }
 
-const Fields<LoadCase>& load_fields() {
+Fields<LoadCase> load_fields() {
     const auto statistic = [](double Statistics::*value, double factor = 1) {
         return [value, factor](const LoadCase& x) { return factor * (x.c.statistics.*value); };
     };
     static const Fields<LoadCase> fields{
-        {{"rate_per_s", "arrivals/s", 4, Show::always},  // users that wait for answers have none
+        {{"rate_per_s", "arrivals/s", Show::always},  // users that wait for answers have none
          [](const LoadCase& x) { return x.n.question.users > 0 ? Cell() : cell_of(offered_rate(x.n, x.c), 1 / s); }},
-        {{"requests_per_s", "requests/s", 4, Show::always}, statistic(&Statistics::requests_per_second)},
-        {{"tokens_per_s", "tokens/s", 4, Show::always}, statistic(&Statistics::tokens_per_second)},
-        {{"tokens_per_s_per_gpu", "tokens/s/GPU", 4, Show::wide},
+        {{"requests_per_s", "requests/s", Show::always}, statistic(&Statistics::requests_per_second)},
+        {{"tokens_per_s", "tokens/s", Show::always}, statistic(&Statistics::tokens_per_second)},
+        {{"tokens_per_s_per_gpu", "tokens/s/GPU", Show::wide},
          [](const LoadCase& x) { return x.c.statistics.tokens_per_second / static_cast<double>(x.n.question.request.parallel.gpus()); }},
         {{"tokens_per_s_per_user", "tokens/s/user"},  // that one user sees
          [](const LoadCase& x) {
@@ -109,33 +109,24 @@ const Fields<LoadCase>& load_fields() {
          }},
         {{"busy_percent", "busy %", 3}, statistic(&Statistics::busy, 100)},
         {{"mean_waiting", "mean queue", 3}, statistic(&Statistics::mean_waiting)},
-        {{"most_waiting", "longest queue", 4, Show::wide}, [](const LoadCase& x) { return x.c.load.most_waiting; }},
+        {{"most_waiting", "longest queue", Show::wide}, [](const LoadCase& x) { return x.c.load.most_waiting; }},
         {{"mean_in_system", "in system", 3, Show::wide}, statistic(&Statistics::mean_in_system)},
         {{"mean_batch", "mean batch", 3}, statistic(&Statistics::mean_batch)},
         {{"kv_mean_percent", "KV cache %", 3}, statistic(&Statistics::cache_mean, 100)},
         {{"kv_most_percent", "peak KV cache %", 3, Show::wide}, statistic(&Statistics::cache_most, 100)},
-        {{"preemptions", "preemptions", 4, Show::wide}, [](const LoadCase& x) { return x.c.load.preemptions; }}};
+        {{"preemptions", "preemptions", Show::wide}, [](const LoadCase& x) { return x.c.load.preemptions; }}};
     return fields;
-}
-
-/// Appends fields of one row to a table of one row.
-template <class Row>
-void append_fields(Table& table, const Row& row, const Fields<Row>& fields, bool known = true) {
-    for (const Field<Row>& field : fields) {
-        table.columns.push_back(field.column);
-        table.rows.front().push_back(known ? field.cell(row) : Cell());
-    }
 }
 
 }  // namespace
 
 Table latency_table(const NamedServing& n) {
-    const Fields<TimesRow> metric{{{"metric", "ms", 4, Show::always}, &TimesRow::title}};
+    const Fields<TimesRow> metric{{{"metric", "ms", Show::always}, &TimesRow::title}};
     return table_of("Latencies", times_rows(n), metric + times_fields(""));
 }
 
 Table load_table(const NamedServing& n) {
-    const Fields<LoadCase> case_fields{{{"case", "case", 4, Show::always}, &LoadCase::name},
+    const Fields<LoadCase> case_fields{{{"case", "case", Show::always}, &LoadCase::name},
                                        {{"time_scale", "step time ×", 3, Show::wide}, [](const LoadCase& x) { return x.c.time_scale; }}};
     std::vector<LoadCase> cases{{n, n.answer.predicted, "predicted"}};
     if (n.answer.low) cases.push_back({n, *n.answer.low, "low"});
@@ -147,8 +138,8 @@ Table objective_table(const NamedServing& n) {
     using Missed = MissedLimit;
     const ShownStatistics shown = shown_statistics(n);
     const auto missed = [](const Statistics* x) { return [x](const Missed& m) { return percent_of(x, m.missed); }; };
-    const Fields<Missed> fields{{{"objective", "objective", 4, Show::always}, &Missed::name},
-                                {{"limit_ms", "limit ms", 4, Show::always}, &Missed::limit, ms},
+    const Fields<Missed> fields{{{"objective", "objective", Show::always}, &Missed::name},
+                                {{"limit_ms", "limit ms", Show::always}, &Missed::limit, ms},
                                 {{"missed_percent", "missed %", 3, Show::always, false, tone_of_misses}, missed(shown.predicted)},
                                 {{"missed_percent_low", bound_title("low"), 3}, missed(shown.low)},
                                 {{"missed_percent_high", bound_title("high"), 3}, missed(shown.high)}};
@@ -167,7 +158,7 @@ Table cache_table(const NamedServing& n) {
                               {{"kv_blocks", "blocks"}, &Room::blocks},
                               {{"kv_tokens", "tokens"}, [block](const Room& room) { return room.blocks * block; }},
                               {{"kv_token_kb", "kB a token"}, &Room::per_token, kb}};
-    return table_of("Memory of one GPU, GB", std::vector{n.answer.room}, fields);
+    return table_of("Memory of one GPU, GB", std::span(&n.answer.room, 1), fields);
 }
 
 Table serving_row(const NamedServing& n) {
@@ -175,7 +166,7 @@ Table serving_row(const NamedServing& n) {
     const auto run = [](const Named& x) { return &x.question.request; };
     const Fields<Named> setting =
         Fields<Named>{{{"model", "model"}, &Named::model_id}, {{"gpu", "GPU"}, &Named::gpu_id}} +
-        shown(part_fields<Named>("", run, picked(run_fields(), {"gpus", "precision", "execution"})), Show::usual) +
+        shown(part_fields<Named>(run, picked(run_fields(), {"gpus", "precision", "execution"})), Show::usual) +
         Fields<Named>{{{"offered", "offered"}, &Named::offered},
                       {{"served", "served"}, [](const Named& x) { return x.answer.served; }},
                       {{"offered_per_s", "offered/s"},
@@ -190,12 +181,16 @@ Table serving_row(const NamedServing& n) {
         outcome.push_back({{"missed_" + m.name + "_percent", m.title + " missed %"},
                            [m](const Named& x) { return m.is_set ? percent_of(shown_statistics(x).predicted, m.missed) : Cell(); }});
     }
-    Table table{.title = {}, .columns = {}, .rows = {{}}};
-    append_fields(table, n, setting);
-    for (const TimesRow& row : times_rows(n)) append_fields(table, row, times_fields(std::string(row.key) + "_"));
-    append_fields(table, LoadCase{n, n.answer.predicted, {}}, load_fields(), !n.misfit);
-    append_fields(table, n, outcome);
-    return table;
+    Fields<Named> times;
+    const std::vector<TimesRow> kinds = times_rows(n);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const auto kind = [&kinds, i ](const Named&) -> const auto& {
+            return kinds[i];
+        };
+        times = std::move(times) + part_fields<Named>(kind, times_fields(std::string(kinds[i].key) + "_"));
+    }
+    const auto load = [](const Named& x) { return x.misfit ? std::nullopt : std::optional(LoadCase{x, x.answer.predicted, {}}); };
+    return table_of({}, std::span(&n, 1), setting + times + part_fields<Named>(load, load_fields()) + outcome);
 }
 
 }  // namespace roofcast

@@ -1,7 +1,7 @@
 #pragma once
 /// The tables and the document that a report of simulated serving is made of.
 
-#include "report/serving_report.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
@@ -15,8 +15,5 @@ Table objective_table(const NamedServing& named);
 Table cache_table(const NamedServing& named);
 /// All figures in one row.
 Table serving_row(const NamedServing& named);
-
-/// The answer as JSON (docs/reference/json.md).
-nlohmann::ordered_json serving_document(const NamedServing& named);
 
 }  // namespace roofcast

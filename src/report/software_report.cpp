@@ -1,10 +1,9 @@
-#include "report/software_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "document/field.hpp"
+#include "report/data_reports.hpp"
 
 namespace roofcast {
 
@@ -37,10 +36,10 @@ struct KeyRow {
 
 Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
-    static const Fields<KeyRow> fields{{{"key", "key", 4, Show::always}, &KeyRow::key},
-                                       {{"value", "value", 4, Show::always, true}, &KeyRow::value},
+    static const Fields<KeyRow> fields{{{"key", "key", Show::always}, &KeyRow::key},
+                                       {{"value", "value", Show::always, true}, &KeyRow::value},
                                        {{"unit", "unit"}, &KeyRow::unit},
-                                       {{"meaning", "meaning", 4, Show::wide, true}, &KeyRow::meaning}};
+                                       {{"meaning", "meaning", Show::wide, true}, &KeyRow::meaning}};
     std::vector<KeyRow> rows;
     for (const auto& [key, value] : stated_keys(stack)) {
         const auto info = std::find_if(infos.begin(), infos.end(), [key = key](const SoftwareKeyInfo& i) { return i.name == key; });
@@ -65,9 +64,9 @@ void add_stack(Report& report, const SoftwareStack& stack, std::string title, co
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
-    static const Fields<Engine> fields{{{"family", "family", 4, Show::always}, &Engine::family},
-                                       {{"name", "name", 4, Show::always}, [](const Engine& engine) { return engine.stack.name; }},
-                                       {{"versions", "versions", 4, Show::always}, versions_of},
+    static const Fields<Engine> fields{{{"family", "family", Show::always}, &Engine::family},
+                                       {{"name", "name", Show::always}, [](const Engine& engine) { return engine.stack.name; }},
+                                       {{"versions", "versions", Show::always}, versions_of},
                                        {{"execution", "execution modes"}, modes_of}};
     Report report;
     for (const Engine& engine : software.engines) {
@@ -81,7 +80,7 @@ Report software_list_report(const SoftwareStacks& software) {
 
 Report software_report(const std::vector<const Engine*>& chosen) {
     Report report;
-    report.document["software"] = nlohmann::ordered_json::array();
+    report.document["software"] = Json::array();
     for (const Engine* engine : chosen) {
         const SoftwareStack& stack = engine->stack;
         add_stack(report, stack, fmt::format("{} ({}), family {}", stack.name, modes_of(*engine), engine->family),
@@ -98,13 +97,13 @@ Report software_report(const SoftwareStack& mode) {
 
 Report software_keys_report() {
     using Key = SoftwareKeyInfo;
-    static const Fields<Key> fields{{{"key", "key", 4, Show::always}, &Key::name},
+    static const Fields<Key> fields{{{"key", "key", Show::always}, &Key::name},
                                     {{"unit", "unit"}, &Key::unit},
-                                    {{"default", "default", 4, Show::always},
+                                    {{"default", "default", Show::always},
                                      [](const Key& key) {
                                          return key.required ? "required" : key.fallback.empty() ? "absent" : key.fallback;
                                      }},
-                                    {{"meaning", "meaning", 4, Show::always, true}, &Key::meaning}};
+                                    {{"meaning", "meaning", Show::always, true}, &Key::meaning}};
     return table_report("keys", table_of({}, software_keys(), fields));
 }
 

@@ -1,11 +1,10 @@
-#include "report/sweep_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 
 namespace roofcast {
 
@@ -25,9 +24,9 @@ Cell written_cell(const SweepRow& row, const std::string& key) {
 
 /// Those of the completed run, else as the user wrote them.
 Fields<SweepRow> sweep_settings() {
-    Fields<SweepRow> fields{{{"model", "model", 4, Show::always}, &SweepRow::model}, {{"gpu", "GPU", 4, Show::always}, &SweepRow::gpu}};
+    Fields<SweepRow> fields{{{"model", "model", Show::always}, &SweepRow::model}, {{"gpu", "GPU", Show::always}, &SweepRow::gpu}};
     for (const Field<Run>& field : run_fields()) {
-        fields.push_back({field.column, [&field](const SweepRow& row) {
+        fields.push_back({field.column, [field](const SweepRow& row) {
                               return row.point.request ? field.cell(*row.point.request) : written_cell(row, field.column.key);
                           }});
     }
@@ -36,36 +35,29 @@ Fields<SweepRow> sweep_settings() {
 
 Fields<SweepRow> sweep_figures() {
     using Point = SweepPoint;
-    const auto if_it_runs = [](const Fields<Point>& fields) {
-        return part_fields<SweepRow>(
-            "", [](const SweepRow& row) { return row.point.runs() ? &row.point : nullptr; }, fields);
-    };
-    const Fields<Point> utilization = part_fields<Point>(
-        "", [](const Point& p) { return &p.utilization; }, shown(utilization_fields(), Show::wide));
-    return if_it_runs(time_fields<Point>()) +
-           part_fields<SweepRow>(
-               "", [](const SweepRow& row) -> const auto& { return row.point.memory; }, memory_fields()) +
-           if_it_runs(Fields<Point>{{{"bound", "bound", 4, Show::wide}, &Point::bound}} + utilization +
-                      Fields<Point>{{{"interval_percent", "interval %", 4, Show::data},
-                                     [](const Point& p) { return p.intervals ? std::optional(interval_percent) : std::nullopt; }},
-                                    {{"speedup", "speed-up", 3, Show::wide}, &Point::speedup},
-                                    {{"parallel_efficiency", "efficiency", 3, Show::wide}, &Point::parallel_efficiency},
-                                    {{"streams_speedup", "streams gain", 3, Show::wide}, &Point::streams_speedup}}) +
-           Fields<SweepRow>{{{"reason", "why not", 4, Show::always, true}, [](const SweepRow& row) { return text_cell(row.point.reason); }},
-                            {{"assumed", "assumed", 4, Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
+    const auto interval = [](const Point& p) { return p.intervals ? std::optional(interval_percent) : std::nullopt; };
+    const Fields<Point> figures = Fields<Point>{{{"bound", "bound", Show::wide}, &Point::bound}} +
+                                  part_fields(&Point::utilization, shown(utilization_fields(), Show::wide)) +
+                                  Fields<Point>{{{"interval_percent", "interval %", Show::data}, interval},
+                                                {{"speedup", "speed-up", 3, Show::wide}, &Point::speedup},
+                                                {{"parallel_efficiency", "efficiency", 3, Show::wide}, &Point::parallel_efficiency},
+                                                {{"streams_speedup", "streams gain", 3, Show::wide}, &Point::streams_speedup}};
+    return part_fields(&SweepRow::point,
+                       if_it_runs(time_fields<Point>()) + part_fields(&Point::memory, memory_fields()) + if_it_runs(figures) +
+                           Fields<Point>{{{"reason", "why not", Show::always, true}, [](const Point& p) { return text_cell(p.reason); }}}) +
+           Fields<SweepRow>{{{"assumed", "assumed", Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
 }
 
 }  // namespace
 
 bool is_sweep_column(const std::string& key) {
-    const auto has_key = [&key](const auto& field) { return field.column.key == key; };
-    return key == "model" || key == "gpu" || std::any_of(run_fields().begin(), run_fields().end(), has_key);
+    return key == "model" || key == "gpu" || !picked(run_fields(), {key}).empty();
 }
 
 Fields<SweepRow> sweep_fields(const std::vector<std::string>& extra) {
     Fields<SweepRow> fields = sweep_settings();
     for (const std::string& key : extra)
-        fields.push_back({{key, key, 4, Show::setting}, [key](const SweepRow& row) { return written_cell(row, key); }});
+        fields.push_back({{key, key, Show::setting}, [key](const SweepRow& row) { return written_cell(row, key); }});
     return std::move(fields) + sweep_figures();
 }
 

@@ -44,9 +44,34 @@ TEST_CASE("a field takes a member, with a unit or without, or a function") {
 }
 
 TEST_CASE("fields of a part have its prefix, and empty cells where a row lacks the part") {
-    const auto fields = part_fields<Parcel>("weight_", &Parcel::weight, weight_fields);
+    const auto fields = prefixed("weight_", part_fields(&Parcel::weight, weight_fields));
     const std::vector<Parcel> parcels{{.weight = 2, .on_the_way = {}}, {.weight = {}, .on_the_way = {}}};
     CHECK(as_csv(table_of({}, parcels, fields)) == "weight_kg,weight_g\n2,2000\n,\n");
+}
+
+TEST_CASE("a part of a row may be there always, and one that is not is null in JSON") {
+    struct Box {
+        double contents;
+    };
+    const auto fields = part_fields(&Box::contents, weight_fields);
+    CHECK(json_of(Box{2}, fields).dump() == R"({"kg":2.0,"g":2000.0})");
+    CHECK(json_of(std::optional(Box{2}), fields) == json_of(Box{2}, fields));
+    CHECK(json_of(std::optional<Box>(), fields).is_null());
+}
+
+TEST_CASE("a tone belongs to the cells that hold a value") {
+    const ToneOf tone = tone_of(false, Tone::bad);
+    CHECK(tone(false) == Tone::bad);
+    CHECK(tone(true) == Tone::plain);
+    CHECK(tone(Cell()) == Tone::plain);
+}
+
+TEST_CASE("tables without rows are not added") {
+    std::vector<Table> tables;
+    add_table(tables, {.title = "none", .columns = {{"a", "a"}}, .rows = {}});
+    CHECK(tables.empty());
+    add_table(tables, {.title = "one", .columns = {{"a", "a"}}, .rows = {{true}}});
+    CHECK(tables.size() == 1);
 }
 
 TEST_CASE("picked fields stand in the order asked for") {

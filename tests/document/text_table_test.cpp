@@ -22,10 +22,10 @@ std::size_t widest_line(const std::string& text) {
 /// Three columns of 10 and one of 40 characters.
 Table wide_table(std::size_t rows) {
     Table table{.title = "Figures",
-                .columns = {{"name", "name", 4, Show::always},
+                .columns = {{"name", "name", Show::always},
                             {"first", "first"},
-                            {"second", "second", 4, Show::wide},
-                            {"why", "why", 4, Show::usual, true}},
+                            {"second", "second", Show::wide},
+                            {"why", "why", Show::usual, true}},
                 .rows = {}};
     for (std::size_t r = 0; r < rows; ++r)
         table.rows.push_back({std::string("abcdefghi") + std::to_string(r), 1234567890.0 + static_cast<double>(r), 1.5,
@@ -71,7 +71,7 @@ TEST_CASE("a single row that does not fit becomes a card with all its columns") 
 
 TEST_CASE("settings that all rows share are said once, and empty columns are left out") {
     const Table table{.title = {},
-                      .columns = {{"gpu", "GPU"}, {"batch", "batch", 4, Show::setting}, {"none", "none"}, {"key", "key", 4, Show::data}},
+                      .columns = {{"gpu", "GPU"}, {"batch", "batch", Show::setting}, {"none", "none"}, {"key", "key", Show::data}},
                       .rows = {{std::string("a"), std::int64_t{8}, {}, 1.0}, {std::string("b"), std::int64_t{8}, {}, 2.0}}};
     CHECK(as_text(table) == "in every row: batch 8\nGPU\n---\na\nb\n");
     CHECK(as_markdown(table) == "In every row: batch 8.\n\n| GPU |\n| --- |\n| a |\n| b |\n");
@@ -80,7 +80,7 @@ TEST_CASE("settings that all rows share are said once, and empty columns are lef
 
 TEST_CASE("colors mark cells by what they say") {
     const auto tone = [](const Cell& cell) { return std::get<bool>(cell) ? Tone::plain : Tone::bad; };
-    const Table table{.title = {}, .columns = {{"fits", "fits", 4, Show::always, false, tone}}, .rows = {{true}, {false}}};
+    const Table table{.title = {}, .columns = {{"fits", "fits", Show::always, false, tone}}, .rows = {{true}, {false}}};
     CHECK(as_text(table, {.color = true}) == "fits\n----\nyes\n\x1b[31mno\x1b[0m\n");
     CHECK(as_text(table).find('\x1b') == std::string::npos);
 }

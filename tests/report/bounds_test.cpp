@@ -1,10 +1,8 @@
-#include "report/bounds.hpp"
-
 #include <doctest/doctest.h>
 
-#include "report/comparison_rows.hpp"
-#include "report/cost_figures.hpp"
 #include "report/recommendation_tables.hpp"
+#include "report/run_parts.hpp"
+#include "report/run_reports.hpp"
 #include "support/compare.hpp"
 
 using namespace roofcast;
@@ -21,7 +19,7 @@ struct Box {
 
 TEST_CASE("bounds of a figure are its products with the factors, and empty without them") {
     const auto fields = bound_fields<Box>(
-        "kg", 4, Show::usual, [](const Box& b) { return cell_of(b.weight); }, [](const Box& b) { return b.interval; });
+        "kg", Show::usual, [](const Box& b) { return cell_of(b.weight); }, [](const Box& b) { return b.interval; });
     const IntervalRatio factors{0.5, 1.5};
     const Table table = table_of(
         {}, std::vector{Box{.weight = 2, .interval = factors}, Box{.weight = 2, .interval = {}}, Box{.weight = {}, .interval = factors}},

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "document/text_table.hpp"
-#include "report/validation_report.hpp"
+#include "report/data_reports.hpp"
 #include "roofcast/error.hpp"
 #include "support/compare.hpp"
 #include "support/paths.hpp"
