@@ -30,10 +30,12 @@ Cell cell_of(const Value& value) {
         return double{value};
     }
 }
-/// A quantity, or an optional one, in `unit`.
-template <class Value, class Quantity>
-Cell cell_of(const Value& value, Quantity unit) {
-    if constexpr (requires { value.has_value(); }) {
+/// A quantity, or an optional one, in `unit`; or what a function makes of the value.
+template <class Value, class Unit>
+Cell cell_of(const Value& value, Unit unit) {
+    if constexpr (std::is_invocable_v<Unit, Value>) {
+        return cell_of(std::invoke(unit, value));
+    } else if constexpr (requires { value.has_value(); }) {
         return value ? Cell(value->in(unit)) : Cell();
     } else {
         return value.in(unit);
@@ -42,6 +44,10 @@ Cell cell_of(const Value& value, Quantity unit) {
 /// Text; an empty one is an empty cell.
 inline Cell text_cell(std::string text) {
     return text.empty() ? Cell() : Cell(std::move(text));
+}
+/// A fraction in percent.
+inline double percent(double fraction) {
+    return 100 * fraction;
 }
 /// A count; none at all is an empty cell.
 inline Cell count_cell(std::int64_t count) {
@@ -56,7 +62,7 @@ struct Field {
     /// `get` takes a row: a member of it, or a function.
     Field(Column c, auto get)
         : column(std::move(c)), cell([get = std::move(get)](const Row& row) { return cell_of(std::invoke(get, row)); }) {}
-    /// `get` gives a quantity, or an optional one.
+    /// `unit` of the quantity, or optional one, that `get` gives; or a function of what it gives.
     Field(Column c, auto get, auto unit)
         : column(std::move(c)), cell([get = std::move(get), unit](const Row& row) { return cell_of(std::invoke(get, row), unit); }) {}
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "document/chart_axis.hpp"
 #include "document/chart_json.hpp"
@@ -152,12 +151,15 @@ std::string lines_html(const std::vector<std::string>& lines, std::string_view c
     return out.empty() ? out : fmt::format("<div class=\"{}\">\n{}</div>\n", css, out);
 }
 
-/// The models of the rows: "bert-base, resnet50"; empty where they have none.
+/// The models of the rows: "resnet50, bert-base"; empty where they have none.
 std::string models_of(const Table& rows) {
-    const auto model = std::find_if(rows.columns.begin(), rows.columns.end(), [](const Column& c) { return c.key == "model"; });
-    if (model == rows.columns.end()) return {};
-    std::set<std::string> models;
-    for (const auto& row : rows.rows) models.insert(cell_text(row[static_cast<std::size_t>(model - rows.columns.begin())], 4));
+    const auto column = std::find_if(rows.columns.begin(), rows.columns.end(), [](const Column& c) { return c.key == "model"; });
+    if (column == rows.columns.end()) return {};
+    std::vector<std::string> models;
+    for (const auto& row : rows.rows) {
+        const auto* model = std::get_if<std::string>(&row[static_cast<std::size_t>(column - rows.columns.begin())]);
+        if (model != nullptr) add_once(models, {*model});
+    }
     constexpr std::size_t most = 5;
     return models.size() > most ? fmt::format("{} models", models.size()) : fmt::format("{}", fmt::join(models, ", "));
 }

@@ -19,6 +19,9 @@ using Json = nlohmann::ordered_json;
 /// An empty cell, text, a number or a count. Numbers are rounded only for people.
 using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
 
+/// An empty cell and what is no number are null.
+Json as_json(const Cell& cell);
+
 /// Which columns a narrow table leaves out first.
 enum class Show {
     always,   ///< never left out
@@ -89,8 +92,6 @@ void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& 
 /// Adds those that are not there yet.
 void add_once(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
 
-/// An empty cell and what is no number are null.
-Json as_json(const Cell& cell);
 /// Rows as JSON objects under the columns' keys.
 Json as_json(const Table& table);
 /// RFC 4180 with a header line.
@@ -111,3 +112,9 @@ bool is_numeric(const Cell& cell);
 bool is_numeric_column(const Table& table, std::size_t column);
 
 }  // namespace roofcast
+
+/// Cells are values of JSON.
+template <>
+struct nlohmann::adl_serializer<roofcast::Cell> {
+    static void to_json(roofcast::Json& json, const roofcast::Cell& cell) { json = roofcast::as_json(cell); }
+};

@@ -129,7 +129,7 @@ Json as_object(const NamedAccuracy& of) {
             {"name", of.name},
             {"architecture", of.architecture},
             {"fit", name(of.accuracy.fit)},
-            {"fit_date", as_json(text_cell(of.accuracy.fit_date))},
+            {"fit_date", text_cell(of.accuracy.fit_date)},
             {"errors", as_json(all_errors(of))}};
 }
 

@@ -34,7 +34,7 @@ std::vector<std::string> shown_keys(const std::vector<BenchSeries>& series) {
 
 Fields<SampleStatistics> statistics_fields() {
     using Statistics = SampleStatistics;
-    return {{{"count", "count", Show::wide}, [](const Statistics& x) { return count_cell(x.count); }},
+    return {{{"count", "count", Show::wide}, &Statistics::count, count_cell},
             {{"mean", "mean", Show::always}, &Statistics::mean},
             {{"std", "std", Show::wide}, &Statistics::std},
             {{"min", "min", Show::wide}, &Statistics::min},

@@ -66,8 +66,7 @@ Contestants compared_speeds(std::int64_t items) {
             {{"job_s", fmt::format("s for {} items", items), Show::wide}, [items](const Prediction& p) { return job_time(p, items); }, s}};
     const auto tone_of_reason = [](const Cell& cell) { return cell == Cell() ? Tone::plain : Tone::bad; };
     return part_fields(&ContestantRun::prediction, times) + ratio_fields("speedup", "speed-up", &ContestantRun::speedup) +
-           Contestants{
-               {{"reason", "why not", Show::always, true, tone_of_reason}, [](const ContestantRun& run) { return text_cell(run.reason); }}};
+           Contestants{{{"reason", "why not", Show::always, true, tone_of_reason}, &ContestantRun::reason, text_cell}};
 }
 
 /// Memory, utilization, energy and rent.

@@ -51,7 +51,7 @@ Fields<GpuProfile> fact_fields() {
              const auto& cc = gpu.compute_capability;
              return cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell();
          }},
-        {{"release_year", ""}, [](const Gpu& gpu) { return count_cell(gpu.release_year); }},
+        {{"release_year", ""}, &Gpu::release_year, count_cell},
         {{"form_factor", ""}, text(&Gpu::form_factor)},
         {{"sm_count", ""}, &Gpu::sm_count},
         {{"base_clock_mhz", "MHz"}, &Gpu::base_clock, mhz},
@@ -125,9 +125,9 @@ Table prices(const GpuProfile& gpu) {
     static const Fields<Price> fields{{{"kind", "kind", Show::always}, &Price::kind},
                                       {{"usd", "USD", Show::always}, &Price::usd, usd},
                                       {{"date", "date", Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
-                                      {{"provider", "provider", Show::always}, [](const Price& p) { return text_cell(p.provider); }},
+                                      {{"provider", "provider", Show::always}, &Price::provider, text_cell},
                                       {{"provider_kind", "kind of provider", Show::wide}, &Price::provider_kind},
-                                      {{"instance", "instance"}, [](const Price& p) { return text_cell(p.instance); }},
+                                      {{"instance", "instance"}, &Price::instance, text_cell},
                                       {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
                                       {{"source", "source", Show::wide, true}, &Price::source}};
     return table_of("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
@@ -205,8 +205,7 @@ Report gpu_report(const Gpu& gpu) {
     report.tables.push_back(values);
     auto assumed = Json::array();
     for (const auto& a : profile.assumed) {
-        assumed.push_back(
-            {{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", as_json(cell_of(a.relative_error))}});
+        assumed.push_back({{"key", a.key}, {"value", a.value}, {"reason", a.reason}, {"relative_error", cell_of(a.relative_error)}});
         const std::string within = a.relative_error ? fmt::format("; nine of ten GPUs lie within {:.0f} %", 100 * *a.relative_error) : "";
         report.after.push_back(fmt::format("assumed: {} = {} ({}{})", a.key, a.value, a.reason, within));
     }

@@ -157,7 +157,7 @@ Report storage_report(const std::vector<StoredMemory>& stored, const std::vector
         "quantize weights alone. int4 has a 16-bit scale and a zero point for each 128 weights."};
     for (const GpuProfile& gpu : gpus) {
         const auto usable = gpu.usable_memory();
-        report.document["capacity_gb"][gpu.id] = as_json(cell_of(usable, gb));
+        report.document["capacity_gb"][gpu.id] = cell_of(usable, gb);
         if (usable) report.after.push_back(fmt::format("{}: {:.1f} GB usable", gpu.id, usable->in(gb)));
         for (const StorageRemedies& r : remedies) {
             if (r.gpu != gpu.id) continue;

@@ -21,14 +21,14 @@ Fields<StageResult> stage_fields(const PipelineResult& pipeline) {
         {{"step", "step", Show::wide}, [](const Stage& r) { return r.step + 1; }},
         {{"model", "model"}, [](const Stage& r) { return text_cell(r.stage.model); }},
         {{"device", "device", Show::always}, &Stage::device},
-        {{"precision", "precision", Show::wide}, [](const Stage& r) { return text_cell(r.precision); }},
+        {{"precision", "precision", Show::wide}, &Stage::precision, text_cell},
         {{"batch", "batch", Show::wide}, [](const Stage& r) { return r.stage.known_latency ? Cell() : Cell(r.stage.request.batch); }},
         {{"calls", "calls", Show::wide}, [](const Stage& r) { return r.stage.calls; }}};
     const Fields<Stage> times{{{"call_ms", "ms/call", Show::wide}, &Stage::call, ms},
                               {{"latency_ms", "latency ms", Show::always}, &Stage::latency, ms}};
     const Fields<Stage> parts{{{"share_percent", "% of latency", 3},
                                [&pipeline](const Stage& r) { return r.on_path ? Cell(100 * (r.latency / pipeline.latency)) : Cell(); }},
-                              {{"bound", "bound", Show::wide}, [](const Stage& r) { return text_cell(r.bound); }},
+                              {{"bound", "bound", Show::wide}, &Stage::bound, text_cell},
                               {{"on_path", "waited for"}, &Stage::on_path}};
     return settings + if_pipeline_runs(with_bounds(times, "latency_ms", Show::wide, &Stage::interval) + parts);
 }

@@ -59,15 +59,12 @@ std::string interval_text(const std::optional<IntervalRatio>& factor, double rat
     return fmt::format(" ({} to {})", significant(rate / factor->high, 3), significant(rate / factor->low, 3));
 }
 
-Json techniques_of(const Techniques& t) {
-    const auto speculation = [&t](auto get) { return t.speculation ? cell_of(std::invoke(get, *t.speculation)) : Cell(); };
-    return {{"cached_prefix", t.cached_prefix},
-            {"prefill_chunk", as_json(count_cell(t.prefill_chunk))},
-            {"kv_block", t.kv_block},
-            {"offload", t.offload},
-            {"draft", as_json(speculation([](const Speculation& s) { return s.draft->id; }))},
-            {"draft_tokens", as_json(speculation(&Speculation::tokens))},
-            {"acceptance", as_json(speculation(&Speculation::acceptance))}};
+Fields<Techniques> technique_fields() {
+    return Fields<Techniques>{{{"cached_prefix", "cached prefix"}, &Techniques::cached_prefix},
+                              {{"prefill_chunk", "prefill chunk"}, &Techniques::prefill_chunk, count_cell},
+                              {{"kv_block", "KV block"}, &Techniques::kv_block},
+                              {{"offload", "offload"}, &Techniques::offload}} +
+           part_fields(&Techniques::speculation, speculation_fields());
 }
 
 Json outcome_of(const SpeculationOutcome& o) {
@@ -82,7 +79,7 @@ Json document_of(const NamedPrediction& n) {
     Json document = json_of(n, prediction_fields());
     document.erase("assumed");  // below, in full
     const Run& run = p.request;
-    document["image_size"] = as_json(count_cell(run.image_size));
+    document["image_size"] = count_cell(run.image_size);
     for (const auto& [symbol, size] : run.dimensions) document["dimensions"][symbol] = size;
     const auto if_it_runs = [&p](Cell cell) { return as_json(p.runs() ? cell : Cell()); };
     if (p.step) {
@@ -91,16 +88,16 @@ Json document_of(const NamedPrediction& n) {
     }
     document["kv_precision"] = name(run.cache_precision());
     document["parallel"] = parallel_json(run.parallel);
-    document["pcie"] = as_json(cell_of(p.pcie));
-    if (run.techniques.any()) document["techniques"] = techniques_of(run.techniques);
+    document["pcie"] = cell_of(p.pcie);
+    if (run.techniques.any()) document["techniques"] = json_of(run.techniques, technique_fields());
     if (p.speculation) document["speculation"] = p.runs() ? outcome_of(*p.speculation) : Json();
     document["cold_start_extra_ms"] = if_it_runs(p.cold_extra.in(ms));
     document["phases"] = as_json(phase_table(p));
     document["memory"] = as_json(memory_table(p.memory)).front();
-    document["memory"]["largest_batch"] = as_json(p.memory.usable ? Cell(n.advice.largest_batch) : Cell());
+    document["memory"]["largest_batch"] = p.memory.usable ? Cell(n.advice.largest_batch) : Cell();
     document["memory"]["largest_context"] = as_json(p.memory.usable && p.ttft ? Cell(n.advice.largest_context) : Cell());
     document["memory"]["remedies"] = n.advice.remedies;
-    document["obstacle"] = as_json(text_cell(obstacle(p)));
+    document["obstacle"] = text_cell(obstacle(p));
     document["withheld"] = p.withheld;
     document["notes"] = p.notes;
     document["assumed"] = as_json(n.assumed);

@@ -107,11 +107,10 @@ std::vector<std::string> rejected_lines(const NamedRecommendation& n) {
 
 Json objective_json(const RecommendationRequest& request) {
     const ServiceObjective& limits = request.objective;
-    return {
-        {"ttft_limit_ms", as_json(cell_of(limits.ttft, ms))},       {"tpot_limit_ms", as_json(cell_of(limits.tpot, ms))},
-        {"latency_limit_ms", as_json(cell_of(limits.latency, ms))}, {"confidence", name(request.confidence)},
-        {"rate_per_s", as_json(cell_of(request.rate, 1 / s))},      {"budget_usd_per_hour", as_json(cell_of(request.budget, usd_per_hour))},
-        {"max_gpus", as_json(cell_of(request.most_gpus))}};
+    return {{"ttft_limit_ms", cell_of(limits.ttft, ms)},       {"tpot_limit_ms", cell_of(limits.tpot, ms)},
+            {"latency_limit_ms", cell_of(limits.latency, ms)}, {"confidence", name(request.confidence)},
+            {"rate_per_s", cell_of(request.rate, 1 / s)},      {"budget_usd_per_hour", cell_of(request.budget, usd_per_hour)},
+            {"max_gpus", cell_of(request.most_gpus)}};
 }
 
 Json load_json(const NamedRecommendation& n) {
@@ -128,7 +127,7 @@ Json rejected_json(const NamedRecommendation& n) {
     const Fields<RejectedGpu> fields{{{"gpu", "GPU"}, [&n](const RejectedGpu& x) { return gpu_id(n, x.gpu); }},
                                      {{"reason", "reason"}, &RejectedGpu::outcome},
                                      {{"excess", "excess"}, [](const RejectedGpu& x) { return x.excess > 0 ? Cell(x.excess) : Cell(); }},
-                                     {{"nearest", "nearest deployment"}, [](const RejectedGpu& x) { return text_cell(x.nearest); }}};
+                                     {{"nearest", "nearest deployment"}, &RejectedGpu::nearest, text_cell}};
     return as_json(table_of({}, n.answer.rejected, fields));
 }
 
@@ -153,8 +152,8 @@ Json document_of(const NamedRecommendation& n) {
             {"date", to_string(n.today)},
             {"objective", objective_json(n.request)},
             {"load", load_json(n)},
-            {"prompt_tokens", as_json(count_cell(n.request.run.prompt_tokens))},
-            {"output_tokens", as_json(count_cell(n.answer.output_tokens))},
+            {"prompt_tokens", count_cell(n.request.run.prompt_tokens)},
+            {"output_tokens", count_cell(n.answer.output_tokens)},
             {"execution", name(n.request.run.execution)},
             {"allow_quantization", n.request.allow_quantization},
             {"grid", recommendation_grid_text(n.request, is_simulated(n))},

@@ -133,7 +133,7 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
                  dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
                 {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)}}) +
            Fields<D>{
-               {{"simulated_requests", "simulated requests", Show::data}, [](const D& d) { return count_cell(d.requests); }},
+               {{"simulated_requests", "simulated requests", Show::data}, &D::requests, count_cell},
                {{"one_copy_less", "why not one copy fewer", Show::wide, true}, [](const D& d) { return text_cell(shortfall_text(d)); }}};
 }
 

@@ -99,9 +99,9 @@ Fields<Run> run_fields() {
         {{"kv_precision", "KV"}, &Run::cache_precision},
         {{"execution", "execution"}, &Run::execution},
         {{"batch", "batch"}, &Run::batch},
-        {{"prompt_tokens", "prompt"}, [](const Run& run) { return count_cell(run.prompt_tokens); }},
-        {{"output_tokens", "output"}, [](const Run& run) { return count_cell(run.generate_tokens); }},
-        {{"image_size", "pixels"}, [](const Run& run) { return count_cell(run.image_size); }},
+        {{"prompt_tokens", "prompt"}, &Run::prompt_tokens, count_cell},
+        {{"output_tokens", "output"}, &Run::generate_tokens, count_cell},
+        {{"image_size", "pixels"}, &Run::image_size, count_cell},
         {{"gpus", "GPUs"}, [](const Run& run) { return run.parallel.gpus(); }},
         {{"tensor_parallel", "tp"}, [](const Run& run) { return run.parallel.tensor; }},
         {{"pipeline_parallel", "pp"}, [](const Run& run) { return run.parallel.pipeline; }},
@@ -109,6 +109,12 @@ Fields<Run> run_fields() {
         {{"streams", "streams"},  // without a number, an engine has its own
          [](const Run& run) { return run.streams || run.software.empty() ? Cell(std::int64_t{run.streams.value_or(1)}) : Cell(); }}};
     return shown(fields, Show::setting);
+}
+
+Fields<Speculation> speculation_fields() {
+    return {{{"draft", "draft"}, [](const Speculation& x) { return x.draft->id; }},
+            {{"draft_tokens", "draft tokens"}, &Speculation::tokens},
+            {{"acceptance", "acceptance"}, &Speculation::acceptance}};
 }
 
 Fields<MemoryEstimate> memory_fields() {
@@ -128,10 +134,9 @@ Fields<MemoryEstimate> memory_part_fields(const std::string& unit) {
 }
 
 Fields<Utilization> utilization_fields() {
-    const auto percent = [](double Utilization::*rate) { return [rate](const Utilization& u) { return 100 * u.*rate; }; };
-    return {{{"compute_percent", "% of peak", 3}, percent(&Utilization::compute)},
-            {{"bandwidth_percent", "% of bandwidth", 3}, percent(&Utilization::bandwidth)},
-            {{"power_percent", "% of TDP", 3, Show::wide}, percent(&Utilization::power)}};
+    return {{{"compute_percent", "% of peak", 3}, &Utilization::compute, percent},
+            {{"bandwidth_percent", "% of bandwidth", 3}, &Utilization::bandwidth, percent},
+            {{"power_percent", "% of TDP", 3, Show::wide}, &Utilization::power, percent}};
 }
 
 std::string bound_title(std::string_view bound) {
@@ -170,7 +175,7 @@ Fields<OwningCost> owning_fields() {
 Fields<BuyOrRent> buy_or_rent_fields() {
     return {{{"break_even_hours", "break-even hours", Show::wide}, &BuyOrRent::break_even, hour},
             {{"break_even_months", "break-even months", 3, Show::always}, &BuyOrRent::break_even, month},
-            {{"return_on_investment_percent", "ROI %", Show::always}, [](const BuyOrRent& x) { return 100 * x.return_on_investment; }}};
+            {{"return_on_investment_percent", "ROI %", Show::always}, &BuyOrRent::return_on_investment, percent}};
 }
 
 Fields<PriceChoice> price_fields() {

@@ -110,6 +110,8 @@ Fields<Terms> term_fields(const std::string& launch, int digits) {
 
 /// Settings of a completed run.
 Fields<Run> run_fields();
+/// Draft model, its tokens and their acceptance.
+Fields<Speculation> speculation_fields();
 /// Total, usable memory and whether it fits.
 Fields<MemoryEstimate> memory_fields();
 /// Where it goes, in titles that end with `unit`.

@@ -15,7 +15,7 @@ Json settings_json(const SchedulerOptions& o, const CacheRoom& room) {
             {"max_tokens", o.max_tokens},
             {"batching", name(o.batching)},
             {"chunked_prefill", o.chunked},
-            {"chunk_tokens", as_json(o.chunked ? Cell(o.chunk.value_or(o.max_tokens)) : Cell())},
+            {"chunk_tokens", o.chunked ? Cell(o.chunk.value_or(o.max_tokens)) : Cell()},
             {"block_tokens", o.block_tokens},
             {"memory_fraction", room.fraction},
             {"prefix_cached", o.prefix_cached},
@@ -46,9 +46,9 @@ Json search_json(const NamedServing& n) {
                          high = n.answer.low ? rate(*n.answer.low) : std::nullopt;
     if (low && search->rate) low = min(*low, *search->rate);
     if (high && search->rate) high = max(*high, *search->rate);
-    return {{"highest_rate_per_s", as_json(cell_of(search->rate, 1 / s))},
-            {"highest_rate_per_s_low", as_json(cell_of(low, 1 / s))},
-            {"highest_rate_per_s_high", as_json(cell_of(high, 1 / s))},
+    return {{"highest_rate_per_s", cell_of(search->rate, 1 / s)},
+            {"highest_rate_per_s_low", cell_of(low, 1 / s)},
+            {"highest_rate_per_s_high", cell_of(high, 1 / s)},
             {"share_percent", 100 * *n.question.attainment},
             {"saturated_per_s", search->saturated.in(1 / s)},
             {"limited_by_throughput", search->limited_by_throughput},
@@ -60,22 +60,16 @@ Json overload_json(const ServingCase& c) {
     return {{"offered_per_s", c.overload->offered.in(1 / s)}, {"sustained_per_s", c.overload->sustained.in(1 / s)}};
 }
 
-Json speculation_json(const Techniques& t) {
-    if (!t.speculation) return nullptr;
-    const Speculation& s = *t.speculation;
-    return {{"draft", s.draft->id},
-            {"draft_tokens", s.tokens},
-            {"acceptance", s.acceptance},
-            {"tokens_per_step", expected_tokens(s.acceptance, s.tokens)}};
-}
-
 /// The answer as JSON (docs/reference/json.md).
 Json serving_document(const NamedServing& n) {
     const Run& run = n.question.request;
     const ServingAnswer& a = n.answer;
     const auto refused = [&a](Refusal why) { return a.refused[static_cast<std::size_t>(why)]; };
-    const auto if_simulated = [&n](Cell cell) { return as_json(n.misfit ? Cell() : cell); };
+    const auto if_simulated = [&n](Cell cell) { return n.misfit ? Cell() : cell; };
     const MemoryMisfit misfit = n.misfit.value_or(MemoryMisfit{});
+    const Fields<Speculation> speculation =
+        speculation_fields() + Fields<Speculation>{{{"tokens_per_step", "tokens a step"},
+                                                    [](const Speculation& x) { return expected_tokens(x.acceptance, x.tokens); }}};
     return {{"model", n.model_id},
             {"gpu", n.gpu_id},
             {"precision", name(run.precision)},
@@ -85,7 +79,7 @@ Json serving_document(const NamedServing& n) {
             {"software", run.software},
             {"ttft_boundary", times_clients(n.engine) ? "client" : "engine"},
             {"parallel", parallel_json(run.parallel)},
-            {"speculation", speculation_json(run.techniques)},
+            {"speculation", json_of(run.techniques.speculation, speculation)},
             {"settings", settings_json(n.question.options, n.answer.room)},
             {"arrivals", arrivals_json(n)},
             {"requests",
@@ -98,8 +92,8 @@ Json serving_document(const NamedServing& n) {
               {"mean_prompt_tokens", a.mean_prompt},
               {"mean_output_tokens", a.mean_output}}},
             {"fits", !n.misfit},
-            {"needed_gb", as_json(n.misfit ? cell_of(misfit.needed, gb) : Cell())},
-            {"capacity_gb", as_json(n.misfit ? cell_of(misfit.usable, gb) : Cell())},
+            {"needed_gb", n.misfit ? cell_of(misfit.needed, gb) : Cell()},
+            {"capacity_gb", n.misfit ? cell_of(misfit.usable, gb) : Cell()},
             {"remedies", misfit.remedies},
             {"overload", overload_json(a.predicted)},
             {"overload_high", a.high ? overload_json(*a.high) : Json()},
@@ -110,8 +104,8 @@ Json serving_document(const NamedServing& n) {
             {"memory", as_json(cache_table(n)).front()},
             {"duration_s", if_simulated(a.predicted.load.end.in(s))},
             {"steps", if_simulated(cell_of(a.predicted.load.steps))},
-            {"interval_percent", as_json(a.intervals ? cell_of(interval_percent) : Cell())},
-            {"interval_basis", as_json(a.intervals ? Cell(a.intervals->basis) : Cell())},
+            {"interval_percent", a.intervals ? cell_of(interval_percent) : Cell()},
+            {"interval_basis", a.intervals ? Cell(a.intervals->basis) : Cell()},
             {"assumptions", n.assumptions},
             {"notes", n.notes},
             {"assumed", as_json(n.assumed)}};

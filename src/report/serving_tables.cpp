@@ -79,43 +79,36 @@ Tone tone_of_misses(const Cell& cell) {
     return percent != nullptr && *percent > 1 ? Tone::bad : Tone::plain;
 }
 
-/// A case with the question that it answers.
-struct LoadCase {
-    const NamedServing& n;
-    const ServingCase& c;
-    std::string name;
-};
-
 /// At which requests arrive in a case.
 Hertz offered_rate(const NamedServing& n, const ServingCase& c) {
     return c.search ? c.search->simulated() : n.answer.rate;
 }
 
-Fields<LoadCase> load_fields() {
+/// Columns of a case; `n` outlives them.
+Fields<ServingCase> load_fields(const NamedServing& n) {
+    using Case = ServingCase;
     const auto statistic = [](double Statistics::*value, double factor = 1) {
-        return [value, factor](const LoadCase& x) { return factor * (x.c.statistics.*value); };
+        return [value, factor](const Case& c) { return factor * (c.statistics.*value); };
     };
-    static const Fields<LoadCase> fields{
-        {{"rate_per_s", "arrivals/s", Show::always},  // users that wait for answers have none
-         [](const LoadCase& x) { return x.n.question.users > 0 ? Cell() : cell_of(offered_rate(x.n, x.c), 1 / s); }},
-        {{"requests_per_s", "requests/s", Show::always}, statistic(&Statistics::requests_per_second)},
-        {{"tokens_per_s", "tokens/s", Show::always}, statistic(&Statistics::tokens_per_second)},
-        {{"tokens_per_s_per_gpu", "tokens/s/GPU", Show::wide},
-         [](const LoadCase& x) { return x.c.statistics.tokens_per_second / static_cast<double>(x.n.question.request.parallel.gpus()); }},
-        {{"tokens_per_s_per_user", "tokens/s/user"},  // that one user sees
-         [](const LoadCase& x) {
-             const auto& tpot = x.c.statistics.tpot;
-             return tpot && !x.c.overload ? Cell(1 / tpot->mean.in(s)) : Cell();
-         }},
-        {{"busy_percent", "busy %", 3}, statistic(&Statistics::busy, 100)},
-        {{"mean_waiting", "mean queue", 3}, statistic(&Statistics::mean_waiting)},
-        {{"most_waiting", "longest queue", Show::wide}, [](const LoadCase& x) { return x.c.load.most_waiting; }},
-        {{"mean_in_system", "in system", 3, Show::wide}, statistic(&Statistics::mean_in_system)},
-        {{"mean_batch", "mean batch", 3}, statistic(&Statistics::mean_batch)},
-        {{"kv_mean_percent", "KV cache %", 3}, statistic(&Statistics::cache_mean, 100)},
-        {{"kv_most_percent", "peak KV cache %", 3, Show::wide}, statistic(&Statistics::cache_most, 100)},
-        {{"preemptions", "preemptions", Show::wide}, [](const LoadCase& x) { return x.c.load.preemptions; }}};
-    return fields;
+    return {{{"rate_per_s", "arrivals/s", Show::always},  // users that wait for answers have none
+             [&n](const Case& c) { return n.question.users > 0 ? Cell() : cell_of(offered_rate(n, c), 1 / s); }},
+            {{"requests_per_s", "requests/s", Show::always}, statistic(&Statistics::requests_per_second)},
+            {{"tokens_per_s", "tokens/s", Show::always}, statistic(&Statistics::tokens_per_second)},
+            {{"tokens_per_s_per_gpu", "tokens/s/GPU", Show::wide},
+             [&n](const Case& c) { return c.statistics.tokens_per_second / static_cast<double>(n.question.request.parallel.gpus()); }},
+            {{"tokens_per_s_per_user", "tokens/s/user"},  // that one user sees
+             [](const Case& c) {
+                 const auto& tpot = c.statistics.tpot;
+                 return tpot && !c.overload ? Cell(1 / tpot->mean.in(s)) : Cell();
+             }},
+            {{"busy_percent", "busy %", 3}, statistic(&Statistics::busy, 100)},
+            {{"mean_waiting", "mean queue", 3}, statistic(&Statistics::mean_waiting)},
+            {{"most_waiting", "longest queue", Show::wide}, [](const Case& c) { return c.load.most_waiting; }},
+            {{"mean_in_system", "in system", 3, Show::wide}, statistic(&Statistics::mean_in_system)},
+            {{"mean_batch", "mean batch", 3}, statistic(&Statistics::mean_batch)},
+            {{"kv_mean_percent", "KV cache %", 3}, statistic(&Statistics::cache_mean, 100)},
+            {{"kv_most_percent", "peak KV cache %", 3, Show::wide}, statistic(&Statistics::cache_most, 100)},
+            {{"preemptions", "preemptions", Show::wide}, [](const Case& c) { return c.load.preemptions; }}};
 }
 
 }  // namespace
@@ -126,12 +119,16 @@ Table latency_table(const NamedServing& n) {
 }
 
 Table load_table(const NamedServing& n) {
-    const Fields<LoadCase> case_fields{{{"case", "case", Show::always}, &LoadCase::name},
-                                       {{"time_scale", "step time ×", 3, Show::wide}, [](const LoadCase& x) { return x.c.time_scale; }}};
-    std::vector<LoadCase> cases{{n, n.answer.predicted, "predicted"}};
-    if (n.answer.low) cases.push_back({n, *n.answer.low, "low"});
-    if (n.answer.high) cases.push_back({n, *n.answer.high, "high"});
-    return table_of("Load", cases, case_fields + load_fields());
+    struct NamedCase {
+        const char* name;
+        const ServingCase* what;
+    };
+    std::vector<NamedCase> cases{{"predicted", &n.answer.predicted}};
+    if (n.answer.low) cases.push_back({"low", &*n.answer.low});
+    if (n.answer.high) cases.push_back({"high", &*n.answer.high});
+    const Fields<NamedCase> name{{{"case", "case", Show::always}, &NamedCase::name}};
+    const Fields<ServingCase> scale{{{"time_scale", "step time ×", 3, Show::wide}, &ServingCase::time_scale}};
+    return table_of("Load", cases, name + part_fields(&NamedCase::what, scale + load_fields(n)));
 }
 
 Table objective_table(const NamedServing& n) {
@@ -189,8 +186,8 @@ Table serving_row(const NamedServing& n) {
         };
         times = std::move(times) + part_fields<Named>(kind, times_fields(std::string(kinds[i].key) + "_"));
     }
-    const auto load = [](const Named& x) { return x.misfit ? std::nullopt : std::optional(LoadCase{x, x.answer.predicted, {}}); };
-    return table_of({}, std::span(&n, 1), setting + times + part_fields<Named>(load, load_fields()) + outcome);
+    const auto load = [](const Named& x) { return x.misfit ? nullptr : &x.answer.predicted; };
+    return table_of({}, std::span(&n, 1), setting + times + part_fields<Named>(load, load_fields(n)) + outcome);
 }
 
 }  // namespace roofcast

@@ -42,10 +42,10 @@ Fields<SweepRow> sweep_figures() {
                                                 {{"speedup", "speed-up", 3, Show::wide}, &Point::speedup},
                                                 {{"parallel_efficiency", "efficiency", 3, Show::wide}, &Point::parallel_efficiency},
                                                 {{"streams_speedup", "streams gain", 3, Show::wide}, &Point::streams_speedup}};
-    return part_fields(&SweepRow::point,
-                       if_it_runs(time_fields<Point>()) + part_fields(&Point::memory, memory_fields()) + if_it_runs(figures) +
-                           Fields<Point>{{{"reason", "why not", Show::always, true}, [](const Point& p) { return text_cell(p.reason); }}}) +
-           Fields<SweepRow>{{{"assumed", "assumed", Show::data}, [](const SweepRow& row) { return text_cell(row.assumed); }}};
+    return part_fields(&SweepRow::point, if_it_runs(time_fields<Point>()) + part_fields(&Point::memory, memory_fields()) +
+                                             if_it_runs(figures) +
+                                             Fields<Point>{{{"reason", "why not", Show::always, true}, &Point::reason, text_cell}}) +
+           Fields<SweepRow>{{{"assumed", "assumed", Show::data}, &SweepRow::assumed, text_cell}};
 }
 
 }  // namespace

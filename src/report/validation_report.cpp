@@ -84,7 +84,7 @@ std::string place_of(const RowText& row) {
 Fields<RowText> row_fields() {
     return {{{"gpu", "GPU", Show::always}, &RowText::gpu},
             {{"op", "op", Show::setting}, &RowText::op},
-            {{"precision", "precision", Show::setting}, [](const RowText& r) { return text_cell(r.precision); }},
+            {{"precision", "precision", Show::setting}, &RowText::precision, text_cell},
             {{"shape", "shape", Show::always, true}, &RowText::shape},
             {{"metric", "metric", Show::setting}, &RowText::metric}};
 }
@@ -92,7 +92,7 @@ Fields<RowText> row_fields() {
 Fields<PredictedTerms> judged_terms() {
     return term_fields<PredictedTerms>("launch", 3) +
            Fields<PredictedTerms>{{{"host_us", "CPU us", 3, Show::wide}, &PredictedTerms::host, us},
-                                  {{"bound", "bound"}, [](const PredictedTerms& t) { return text_cell(t.bound); }}};
+                                  {{"bound", "bound"}, &PredictedTerms::bound, text_cell}};
 }
 
 Table worst_table(const Validation& validation, const Measurements& measurements, std::size_t count) {

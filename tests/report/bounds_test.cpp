@@ -19,7 +19,7 @@ struct Box {
 
 TEST_CASE("bounds of a figure are its products with the factors, and empty without them") {
     const auto fields = bound_fields<Box>(
-        "kg", Show::usual, [](const Box& b) { return cell_of(b.weight); }, [](const Box& b) { return b.interval; });
+        "kg", 4, Show::usual, [](const Box& b) { return cell_of(b.weight); }, [](const Box& b) { return b.interval; });
     const IntervalRatio factors{0.5, 1.5};
     const Table table = table_of(
         {}, std::vector{Box{.weight = 2, .interval = factors}, Box{.weight = 2, .interval = {}}, Box{.weight = {}, .interval = factors}},
