@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/run_reports.hpp"
+#include "report/run_parts.hpp"
 #include "roofcast/prediction.hpp"
 #include "roofcast/step_time.hpp"
 #include "support/compare.hpp"
