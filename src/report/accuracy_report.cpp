@@ -166,7 +166,7 @@ Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
 
 Report fit_summary_report(const std::vector<FitSummary>& fits) {
     using Stated = StatedAccuracy;
-    static const Fields<Stated> fields{
+    const Fields<Stated> fields{
         {{"gpu", "GPU", Show::always}, &Stated::gpu},
         {{"op", "operator class", Show::always}, &Stated::op},
         {{"precision", "precision", Show::always}, &Stated::precision},
@@ -180,7 +180,7 @@ Report fit_summary_report(const std::vector<FitSummary>& fits) {
 
 Report accuracy_by_kind_report(const std::vector<FitSummary>& fits) {
     using Kind = KindAccuracy;
-    static const Fields<Kind> fields{
+    const Fields<Kind> fields{
         {{"kind", "kind of work", Show::always}, &Kind::group},
         {{"measured_rows", "rows"}, [](const Kind& k) { return k.measured.rows; }},
         {{"measured_mape_percent", "GPU measured", 3, Show::always}, [](const Kind& k) { return k.measured.mean(); }},

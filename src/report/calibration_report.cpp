@@ -52,20 +52,20 @@ Table accuracy_table(const NamedFit& named) {
 
 Table stage_table(const Fit& fit) {
     using Stage = StageFit;
-    static const Fields<Stage> fields{{{"name", "stage", Show::always}, &Stage::name},
-                                      {{"rows", "rows", Show::always}, &Stage::rows},
-                                      {{"parameters", "parameters"}, &Stage::parameters},
-                                      {{"evaluations", "evaluations", Show::wide}, &Stage::evaluations},
-                                      {{"mape_before_percent", "MAPE % before", 3, Show::always}, &Stage::mape_before_percent},
-                                      {{"mape_after_percent", "after", 3, Show::always}, &Stage::mape_after_percent},
-                                      {{"loss_before", "loss before", 3, Show::wide}, &Stage::loss_before},
-                                      {{"loss_after", "loss after", 3, Show::wide}, &Stage::loss_after},
-                                      {{"condition", "condition number", 3, Show::wide},
-                                       [](const Stage& s) {
-                                           const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
-                                           return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
-                                       }},
-                                      {{"stop", "stopped by", Show::wide}, &Stage::stop}};
+    const Fields<Stage> fields{{{"name", "stage", Show::always}, &Stage::name},
+                               {{"rows", "rows", Show::always}, &Stage::rows},
+                               {{"parameters", "parameters"}, &Stage::parameters},
+                               {{"evaluations", "evaluations", Show::wide}, &Stage::evaluations},
+                               {{"mape_before_percent", "MAPE % before", 3, Show::always}, &Stage::mape_before_percent},
+                               {{"mape_after_percent", "after", 3, Show::always}, &Stage::mape_after_percent},
+                               {{"loss_before", "loss before", 3, Show::wide}, &Stage::loss_before},
+                               {{"loss_after", "loss after", 3, Show::wide}, &Stage::loss_after},
+                               {{"condition", "condition number", 3, Show::wide},
+                                [](const Stage& s) {
+                                    const bool known = !s.singular_values.empty() && s.singular_values.back() > 0;
+                                    return known ? Cell(s.singular_values.front() / s.singular_values.back()) : Cell();
+                                }},
+                               {{"stop", "stopped by", Show::wide}, &Stage::stop}};
     return table_of("Stages", fit.stages, fields);
 }
 
@@ -98,10 +98,10 @@ Table parameter_table(const Fit& fit) {
 
 Table interval_table(const Fit& fit) {
     using Interval = ResidualInterval;
-    static const Fields<Interval> fields{{{"op", "op", Show::always}, &Interval::op},
-                                         {{"rows", "rows"}, &Interval::rows},
-                                         {{"lower", "from", 3}, [](const Interval& i) { return std::exp(i.lower); }},
-                                         {{"upper", "to", 3}, [](const Interval& i) { return std::exp(i.upper); }}};
+    const Fields<Interval> fields{{{"op", "op", Show::always}, &Interval::op},
+                                  {{"rows", "rows"}, &Interval::rows},
+                                  {{"lower", "from", 3}, [](const Interval& i) { return std::exp(i.lower); }},
+                                  {{"upper", "to", 3}, [](const Interval& i) { return std::exp(i.upper); }}};
     return table_of("80 % of the measurements that the fit did not see lie within these multiples of the prediction", fit.intervals,
                     fields);
 }
@@ -119,11 +119,11 @@ Table dropped_table(const Fit& fit) {
         if (c.rows++ == 0) c.first = fmt::format("line {}: {}", row.line, row.reason);
     }
     using Dropped = std::pair<const std::array<std::string, 3>, Count>;
-    static const Fields<Dropped> fields{{{"file", "file", Show::wide}, [](const Dropped& d) { return d.first[0]; }},
-                                        {{"op", "op", Show::always}, [](const Dropped& d) { return d.first[1]; }},
-                                        {{"reason", "reason", Show::always, true}, [](const Dropped& d) { return d.first[2]; }},
-                                        {{"rows", "rows", Show::always}, [](const Dropped& d) { return d.second.rows; }},
-                                        {{"first", "first row", Show::wide, true}, [](const Dropped& d) { return d.second.first; }}};
+    const Fields<Dropped> fields{{{"file", "file", Show::wide}, [](const Dropped& d) { return d.first[0]; }},
+                                 {{"op", "op", Show::always}, [](const Dropped& d) { return d.first[1]; }},
+                                 {{"reason", "reason", Show::always, true}, [](const Dropped& d) { return d.first[2]; }},
+                                 {{"rows", "rows", Show::always}, [](const Dropped& d) { return d.second.rows; }},
+                                 {{"first", "first row", Show::wide, true}, [](const Dropped& d) { return d.second.first; }}};
     return table_of("Rows set aside", counts, fields);
 }
 
@@ -151,11 +151,11 @@ Json refinement_json(const Refinement& r) {
 
 Json document(const NamedFit& named) {
     const Fit& fit = named.fit;
-    static const Fields<DroppedRow> dropped{{{"file", "file"}, &DroppedRow::file},
-                                            {{"line", "line"}, &DroppedRow::line},
-                                            {{"gpu", "GPU"}, &DroppedRow::gpu},
-                                            {{"op", "op"}, &DroppedRow::op},
-                                            {{"reason", "reason"}, &DroppedRow::reason}};
+    const Fields<DroppedRow> dropped{{{"file", "file"}, &DroppedRow::file},
+                                     {{"line", "line"}, &DroppedRow::line},
+                                     {{"gpu", "GPU"}, &DroppedRow::gpu},
+                                     {{"op", "op"}, &DroppedRow::op},
+                                     {{"reason", "reason"}, &DroppedRow::reason}};
     Json json{{"title", named.title},
               {"file", named.file},
               {"written", named.written},

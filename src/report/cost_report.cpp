@@ -70,10 +70,10 @@ std::vector<Table> cost_tables(const std::vector<NamedCost>& costs, const CostSe
 
 Json document_of(const NamedCost& c) {
     Json document = json_of(c, figure_fields());
-    static const Fields<PhaseEnergy> phase_fields{{{"phase", "phase"}, &PhaseEnergy::phase},
-                                                  {{"watts_per_gpu", "W/GPU"}, &PhaseEnergy::watts, watt},
-                                                  {{"joules", "J"}, &PhaseEnergy::joules, joule},
-                                                  {{"capped", "capped"}, &PhaseEnergy::capped}};
+    const Fields<PhaseEnergy> phase_fields{{{"phase", "phase"}, &PhaseEnergy::phase},
+                                           {{"watts_per_gpu", "W/GPU"}, &PhaseEnergy::watts, watt},
+                                           {{"joules", "J"}, &PhaseEnergy::joules, joule},
+                                           {{"capped", "capped"}, &PhaseEnergy::capped}};
     const std::vector<PhaseEnergy> none;
     document["phases"] = as_json(table_of({}, c.estimate.energy ? c.estimate.energy->phases : none, phase_fields));
     document["rental_price"] = json_of(c.estimate.rental_price, price_fields());

@@ -14,12 +14,9 @@ constexpr std::size_t groups_shown = 10;
 
 /// The operators of one name.
 struct Group {
-    std::string name;
-    std::string op;
     Seconds time;
     double runs = 0;
-    KernelCost costliest;  ///< of one run
-    Seconds costliest_time;
+    const TimedOp* costliest = nullptr;
 };
 
 /// Those that take longest first.
@@ -28,19 +25,25 @@ std::vector<Group> grouped(const Timeline& t) {
     for (const TimedOp& op : t.ops) {
         if (op.time <= Seconds{}) continue;
         Group& group = groups[op.node->name];
-        group.name = op.node->name;
         group.time += op.time;
         group.runs += op.runs;
-        if (op.time > group.costliest_time) {
-            group.costliest_time = op.time;
-            group.costliest = op.kernel;
-            group.op = std::string(op_class(op.node->op));
-        }
+        if (group.costliest == nullptr || op.time > group.costliest->time) group.costliest = &op;
     }
     std::vector<Group> sorted;
-    for (auto& [name, group] : groups) sorted.push_back(std::move(group));
+    for (const auto& [name, group] : groups) sorted.push_back(group);
     std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) { return a.time > b.time; });
     return sorted;
+}
+
+/// One run of a kernel: its terms, what bounds it, and the rates that it reaches; these are zero of one without a time.
+Fields<KernelCost> kernel_fields(const GpuProfile& gpu) {
+    using Kernel = KernelCost;
+    const auto rate = [](auto work) { return [work](const Kernel& k) { return k.total > Seconds{} ? work(k) : 0.0; }; };
+    return term_fields<Kernel>("latency", 4) +
+           Fields<Kernel>{{{"bound", "bound", Show::always}, &Kernel::bound},
+                          {{"bandwidth_percent", "% of bandwidth", 3},
+                           rate([&gpu](const Kernel& k) { return 100 * (k.dram_bytes / k.total).in(gpu.bandwidth); })},
+                          {{"gflops_achieved", "GFLOPS"}, rate([](const Kernel& k) { return (k.flops / k.total).in(gflops); })}};
 }
 
 }  // namespace
@@ -50,31 +53,26 @@ Table costliest_operators(const Phase& phase, const GpuProfile& gpu) {
     Seconds all;
     for (const Group& group : groups) all += group.time;
     groups.resize(std::min(groups_shown, groups.size()));
-    const auto rate = [](auto work) { return [work](const Group& g) { return g.costliest.total > Seconds{} ? work(g.costliest) : 0.0; }; };
-    const Fields<KernelCost> bound{{{"bound", "bound", Show::always}, &KernelCost::bound}};
-    const Fields<Group> fields =
-        Fields<Group>{{{"operator", "operator", Show::always}, &Group::name},
-                      {{"op", "op", Show::wide}, &Group::op},
-                      {{"kernel", "kernel", Show::wide},
-                       [](const Group& g) { return g.costliest.family.empty() ? g.costliest.algorithm : g.costliest.family; }},
-                      {{"runs", "runs"}, &Group::runs},
-                      {{"time_us", "all us", Show::always}, &Group::time, us},
-                      {{"share_percent", "% of phase", 3, Show::always},
-                       [all](const Group& g) { return all > Seconds{} ? 100 * g.time.in(us) / all.in(us) : 0; }}} +
-        part_fields(&Group::costliest, term_fields<KernelCost>("latency", 4) + bound) +
-        Fields<Group>{{{"bandwidth_percent", "% of bandwidth", 3},
-                       rate([&gpu](const KernelCost& k) { return 100 * (k.dram_bytes / k.total).in(gpu.bandwidth); })},
-                      {{"gflops_achieved", "GFLOPS"}, rate([](const KernelCost& k) { return (k.flops / k.total).in(gflops); })}};
-    return table_of(fmt::format("{}: costliest operators (terms of one run)", phase.name), groups, fields);
+    const auto kernel = [](const Group& g) { return &g.costliest->kernel; };
+    const Fields<Group> fields{{{"operator", "operator", Show::always}, [](const Group& g) { return g.costliest->node->name; }},
+                               {{"op", "op", Show::wide}, [](const Group& g) { return op_class(g.costliest->node->op); }},
+                               {{"kernel", "kernel", Show::wide},
+                                [kernel](const Group& g) { return kernel(g)->family.empty() ? kernel(g)->algorithm : kernel(g)->family; }},
+                               {{"runs", "runs"}, &Group::runs},
+                               {{"time_us", "all us", Show::always}, &Group::time, us},
+                               {{"share_percent", "% of phase", 3, Show::always},
+                                [all](const Group& g) { return all > Seconds{} ? 100 * g.time.in(us) / all.in(us) : 0; }}};
+    return table_of(fmt::format("{}: costliest operators (terms of one run)", phase.name), groups,
+                    fields + part_fields<Group>(kernel, kernel_fields(gpu)));
 }
 
 Table fused_operators(const Phase& phase) {
     std::map<std::pair<std::string, std::string>, std::int64_t> counts;
     for (const FusedOp& f : phase.timeline.fused) counts[{std::string(f.node), std::string(f.into)}] += f.count;
     using Count = std::pair<const std::pair<std::string, std::string>, std::int64_t>;
-    static const Fields<Count> fields{{{"operator", "operator", Show::always}, [](const Count& c) { return c.first.first; }},
-                                      {{"into", "into", Show::always}, [](const Count& c) { return c.first.second; }},
-                                      {{"times", "times"}, &Count::second}};
+    const Fields<Count> fields{{{"operator", "operator", Show::always}, [](const Count& c) { return c.first.first; }},
+                               {{"into", "into", Show::always}, [](const Count& c) { return c.first.second; }},
+                               {{"times", "times"}, &Count::second}};
     return table_of(fmt::format("{}: fused operators", phase.name), counts, fields);
 }
 

@@ -36,53 +36,50 @@ std::string assumed_reason(const GpuProfile& gpu, const std::string& key) {
 /// Facts of a profile, with their units as titles; empty where there is nothing to say.
 Fields<GpuProfile> fact_fields() {
     using Gpu = GpuProfile;
-    const auto text = [](std::string Gpu::*value) { return [value](const Gpu& gpu) { return text_cell(gpu.*value); }; };
     const auto flag = [](bool Gpu::*value, Cell cell = true) { return [=](const Gpu& gpu) { return gpu.*value ? cell : Cell(); }; };
     const auto unlike_boost = [](Hertz Gpu::*clock) {
         return [clock](const Gpu& gpu) { return gpu.*clock != gpu.boost_clock ? cell_of(gpu.*clock, mhz) : Cell(); };
     };
-    static const Fields<Gpu> fields{
-        {{"id", ""}, &Gpu::id},
-        {{"name", ""}, &Gpu::name},
-        {{"vendor", ""}, text(&Gpu::vendor)},
-        {{"architecture", ""}, &Gpu::architecture},
-        {{"compute_capability", ""},
-         [](const Gpu& gpu) {
-             const auto& cc = gpu.compute_capability;
-             return cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell();
-         }},
-        {{"release_year", ""}, &Gpu::release_year, count_cell},
-        {{"form_factor", ""}, text(&Gpu::form_factor)},
-        {{"sm_count", ""}, &Gpu::sm_count},
-        {{"base_clock_mhz", "MHz"}, &Gpu::base_clock, mhz},
-        {{"boost_clock_mhz", "MHz"}, &Gpu::boost_clock, mhz},
-        {{"sustained_clock_mhz", "MHz"},
-         [](const Gpu& gpu) { return gpu.sustained_clock > 0 * hertz ? cell_of(gpu.sustained_clock, mhz) : Cell(); }},
-        {{"peak_clock_mhz", "MHz"}, unlike_boost(&Gpu::peak_clock)},
-        {{"tensor_clock_mhz", "MHz"}, unlike_boost(&Gpu::tensor_clock)},
-        {{"capacity_gb", "GB of the data sheet, 2^30 bytes"},
-         [](const Gpu& gpu) { return gpu.capacity ? cell_of(gpu.capacity, gib) : Cell("pluggable"); }},
-        {{"usable_gb", "GB of 10^9 bytes that programs can allocate"}, &Gpu::usable_memory, gb},
-        {{"type", ""}, text(&Gpu::memory_type)},
-        {{"bandwidth_gb_s", "GB/s"}, &Gpu::bandwidth, gb_per_s},
-        {{"delivered_fraction", ""}, [](const Gpu& gpu) { return gpu.delivered_fraction < 1 ? Cell(gpu.delivered_fraction) : Cell(); }},
-        {{"inline_ecc", ""}, flag(&Gpu::inline_ecc)},
-        {{"l2_mib", "MiB"}, &Gpu::l2, mib},
-        {{"shared_memory_per_sm_kib", "KiB"}, &Gpu::shared_memory_per_sm, kib},
-        {{"registers_per_sm_kib", "KiB"}, &Gpu::registers_per_sm, kib},
-        {{"nvlink_switch", ""}, flag(&Gpu::nvlink_switch, "yes")},
-        {{"nvlink_gb_s", "GB/s, total of both directions"}, &Gpu::nvlink, gb_per_s},
-        {{"nvlink_gpus", "joined by a bridge; more reach each other over PCIe"}, &Gpu::nvlink_gpus},
-        {{"gpus_per_machine", "at most; between machines there is a network"}, &Gpu::gpus_per_machine},
-        {{"pcie_generation", ""}, &Gpu::pcie_generation},
-        {{"pcie_lanes", ""}, &Gpu::pcie_lanes},
-        {{"pcie", "how GPUs of a machine reach each other over PCIe"},
-         [](const Gpu& gpu) { return !gpu.nvlink || gpu.nvlink_gpus ? cell_of(gpu.pcie) : Cell(); }},
-        {{"process_nm", "nm"}, &Gpu::process_nm},
-        {{"tdp_watts", "W"}, &Gpu::tdp, watt},
-        {{"idle_watts", "W"}, &Gpu::idle, watt},
-        {{"thermally_limited", ""}, flag(&Gpu::thermally_limited)}};
-    return fields;
+    return {{{"id", ""}, &Gpu::id},
+            {{"name", ""}, &Gpu::name},
+            {{"vendor", ""}, &Gpu::vendor, text_cell},
+            {{"architecture", ""}, &Gpu::architecture},
+            {{"compute_capability", ""},
+             [](const Gpu& gpu) {
+                 const auto& cc = gpu.compute_capability;
+                 return cc ? Cell(fmt::format("{}.{}", cc->major, cc->minor)) : Cell();
+             }},
+            {{"release_year", ""}, &Gpu::release_year, count_cell},
+            {{"form_factor", ""}, &Gpu::form_factor, text_cell},
+            {{"sm_count", ""}, &Gpu::sm_count},
+            {{"base_clock_mhz", "MHz"}, &Gpu::base_clock, mhz},
+            {{"boost_clock_mhz", "MHz"}, &Gpu::boost_clock, mhz},
+            {{"sustained_clock_mhz", "MHz"},
+             [](const Gpu& gpu) { return gpu.sustained_clock > 0 * hertz ? cell_of(gpu.sustained_clock, mhz) : Cell(); }},
+            {{"peak_clock_mhz", "MHz"}, unlike_boost(&Gpu::peak_clock)},
+            {{"tensor_clock_mhz", "MHz"}, unlike_boost(&Gpu::tensor_clock)},
+            {{"capacity_gb", "GB of the data sheet, 2^30 bytes"},
+             [](const Gpu& gpu) { return gpu.capacity ? cell_of(gpu.capacity, gib) : Cell("pluggable"); }},
+            {{"usable_gb", "GB of 10^9 bytes that programs can allocate"}, &Gpu::usable_memory, gb},
+            {{"type", ""}, &Gpu::memory_type, text_cell},
+            {{"bandwidth_gb_s", "GB/s"}, &Gpu::bandwidth, gb_per_s},
+            {{"delivered_fraction", ""}, [](const Gpu& gpu) { return gpu.delivered_fraction < 1 ? Cell(gpu.delivered_fraction) : Cell(); }},
+            {{"inline_ecc", ""}, flag(&Gpu::inline_ecc)},
+            {{"l2_mib", "MiB"}, &Gpu::l2, mib},
+            {{"shared_memory_per_sm_kib", "KiB"}, &Gpu::shared_memory_per_sm, kib},
+            {{"registers_per_sm_kib", "KiB"}, &Gpu::registers_per_sm, kib},
+            {{"nvlink_switch", ""}, flag(&Gpu::nvlink_switch, "yes")},
+            {{"nvlink_gb_s", "GB/s, total of both directions"}, &Gpu::nvlink, gb_per_s},
+            {{"nvlink_gpus", "joined by a bridge; more reach each other over PCIe"}, &Gpu::nvlink_gpus},
+            {{"gpus_per_machine", "at most; between machines there is a network"}, &Gpu::gpus_per_machine},
+            {{"pcie_generation", ""}, &Gpu::pcie_generation},
+            {{"pcie_lanes", ""}, &Gpu::pcie_lanes},
+            {{"pcie", "how GPUs of a machine reach each other over PCIe"},
+             [](const Gpu& gpu) { return !gpu.nvlink || gpu.nvlink_gpus ? cell_of(gpu.pcie) : Cell(); }},
+            {{"process_nm", "nm"}, &Gpu::process_nm},
+            {{"tdp_watts", "W"}, &Gpu::tdp, watt},
+            {{"idle_watts", "W"}, &Gpu::idle, watt},
+            {{"thermally_limited", ""}, flag(&Gpu::thermally_limited)}};
 }
 
 /// A row a fact; a value that was assumed carries the reason.
@@ -122,14 +119,14 @@ Table precisions(const GpuProfile& gpu) {
 }
 
 Table prices(const GpuProfile& gpu) {
-    static const Fields<Price> fields{{{"kind", "kind", Show::always}, &Price::kind},
-                                      {{"usd", "USD", Show::always}, &Price::usd, usd},
-                                      {{"date", "date", Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
-                                      {{"provider", "provider", Show::always}, &Price::provider, text_cell},
-                                      {{"provider_kind", "kind of provider", Show::wide}, &Price::provider_kind},
-                                      {{"instance", "instance"}, &Price::instance, text_cell},
-                                      {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
-                                      {{"source", "source", Show::wide, true}, &Price::source}};
+    const Fields<Price> fields{{{"kind", "kind", Show::always}, &Price::kind},
+                               {{"usd", "USD", Show::always}, &Price::usd, usd},
+                               {{"date", "date", Show::always}, [](const Price& p) { return p.date.empty() ? "unknown" : p.date; }},
+                               {{"provider", "provider", Show::always}, &Price::provider, text_cell},
+                               {{"provider_kind", "kind of provider", Show::wide}, &Price::provider_kind},
+                               {{"instance", "instance"}, &Price::instance, text_cell},
+                               {{"gpus_in_instance", "GPUs"}, &Price::gpus_in_instance},
+                               {{"source", "source", Show::wide, true}, &Price::source}};
     return table_of("Prices in USD for one GPU: the rent of an hour, or the purchase", gpu.prices, fields);
 }
 
@@ -228,15 +225,14 @@ Report gpu_report(const Gpu& gpu) {
 
 Report gpu_check_report(const std::vector<CheckedProfile>& checked, const std::vector<CheckedFile>& files) {
     using Row = std::pair<const GpuProfile*, const ProfileFinding*>;
-    static const Fields<Row> fields{
-        {{"gpu", "GPU", Show::always}, [](const Row& row) { return row.first->id; }},
-        {{"key", "key", Show::always}, [](const Row& row) { return row.second->key; }},
-        {{"found", "found", Show::always}, [](const Row& row) { return row.second->found; }},
-        {{"expected", "expected", Show::always}, [](const Row& row) { return row.second->expected; }},
-        {{"rule", "rule", Show::usual, true}, [](const Row& row) { return row.second->rule; }},
-        {{"status", "status", Show::always, false, tone_of("unexplained", Tone::bad)},
-         [](const Row& row) { return row.second->explained ? "explained" : "unexplained"; }},
-        {{"reason", "reason", Show::usual, true}, [](const Row& row) { return text_cell(row.second->reason); }}};
+    const Fields<Row> fields{{{"gpu", "GPU", Show::always}, [](const Row& row) { return row.first->id; }},
+                             {{"key", "key", Show::always}, [](const Row& row) { return row.second->key; }},
+                             {{"found", "found", Show::always}, [](const Row& row) { return row.second->found; }},
+                             {{"expected", "expected", Show::always}, [](const Row& row) { return row.second->expected; }},
+                             {{"rule", "rule", Show::usual, true}, [](const Row& row) { return row.second->rule; }},
+                             {{"status", "status", Show::always, false, tone_of("unexplained", Tone::bad)},
+                              [](const Row& row) { return row.second->explained ? "explained" : "unexplained"; }},
+                             {{"reason", "reason", Show::usual, true}, [](const Row& row) { return text_cell(row.second->reason); }}};
     std::vector<Row> rows;
     for (const auto& [gpu, findings] : checked) {
         for (const ProfileFinding& finding : findings) rows.emplace_back(&gpu, &finding);

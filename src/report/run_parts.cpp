@@ -85,10 +85,10 @@ void add_assumed(Report& report, const GpuProfile& gpu) {
 }
 
 Json skipped_json(const SkippedRows& skipped) {
-    static const Fields<SkippedReason> fields{{{"rows", "rows"}, &SkippedReason::rows},
-                                              {{"file", "file"}, &SkippedReason::file},
-                                              {{"line", "line"}, &SkippedReason::line},
-                                              {{"reason", "reason"}, &SkippedReason::reason}};
+    const Fields<SkippedReason> fields{{{"rows", "rows"}, &SkippedReason::rows},
+                                       {{"file", "file"}, &SkippedReason::file},
+                                       {{"line", "line"}, &SkippedReason::line},
+                                       {{"reason", "reason"}, &SkippedReason::reason}};
     return as_json(table_of({}, skipped.reasons(), fields));
 }
 

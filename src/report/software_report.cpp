@@ -36,10 +36,10 @@ struct KeyRow {
 
 Table keys_of(const SoftwareStack& stack, std::string title) {
     static const std::vector<SoftwareKeyInfo> infos = software_keys();
-    static const Fields<KeyRow> fields{{{"key", "key", Show::always}, &KeyRow::key},
-                                       {{"value", "value", Show::always, true}, &KeyRow::value},
-                                       {{"unit", "unit"}, &KeyRow::unit},
-                                       {{"meaning", "meaning", Show::wide, true}, &KeyRow::meaning}};
+    const Fields<KeyRow> fields{{{"key", "key", Show::always}, &KeyRow::key},
+                                {{"value", "value", Show::always, true}, &KeyRow::value},
+                                {{"unit", "unit"}, &KeyRow::unit},
+                                {{"meaning", "meaning", Show::wide, true}, &KeyRow::meaning}};
     std::vector<KeyRow> rows;
     for (const auto& [key, value] : stated_keys(stack)) {
         const auto info = std::find_if(infos.begin(), infos.end(), [key = key](const SoftwareKeyInfo& i) { return i.name == key; });
@@ -64,10 +64,10 @@ void add_stack(Report& report, const SoftwareStack& stack, std::string title, co
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
-    static const Fields<Engine> fields{{{"family", "family", Show::always}, &Engine::family},
-                                       {{"name", "name", Show::always}, [](const Engine& engine) { return engine.stack.name; }},
-                                       {{"versions", "versions", Show::always}, versions_of},
-                                       {{"execution", "execution modes"}, modes_of}};
+    const Fields<Engine> fields{{{"family", "family", Show::always}, &Engine::family},
+                                {{"name", "name", Show::always}, [](const Engine& engine) { return engine.stack.name; }},
+                                {{"versions", "versions", Show::always}, versions_of},
+                                {{"execution", "execution modes"}, modes_of}};
     Report report;
     for (const Engine& engine : software.engines) {
         report.document["software"].push_back(json_of(engine, fields));
@@ -97,13 +97,13 @@ Report software_report(const SoftwareStack& mode) {
 
 Report software_keys_report() {
     using Key = SoftwareKeyInfo;
-    static const Fields<Key> fields{{{"key", "key", Show::always}, &Key::name},
-                                    {{"unit", "unit"}, &Key::unit},
-                                    {{"default", "default", Show::always},
-                                     [](const Key& key) {
-                                         return key.required ? "required" : key.fallback.empty() ? "absent" : key.fallback;
-                                     }},
-                                    {{"meaning", "meaning", Show::always, true}, &Key::meaning}};
+    const Fields<Key> fields{{{"key", "key", Show::always}, &Key::name},
+                             {{"unit", "unit"}, &Key::unit},
+                             {{"default", "default", Show::always},
+                              [](const Key& key) { return key.required           ? "required"
+                                                          : key.fallback.empty() ? "absent"
+                                                                                 : key.fallback; }},
+                             {{"meaning", "meaning", Show::always, true}, &Key::meaning}};
     return table_report("keys", table_of({}, software_keys(), fields));
 }
 

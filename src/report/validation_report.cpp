@@ -139,9 +139,9 @@ Table skipped_table(const Validation& validation, std::size_t limit) {
         std::int64_t rows;
         std::string first, reason;
     };
-    static const Fields<Row> fields{{{"rows", "rows"}, &Row::rows},
-                                    {{"first", "first at", Show::always}, &Row::first},
-                                    {{"reason", "reason", Show::always, true}, &Row::reason}};
+    const Fields<Row> fields{{{"rows", "rows"}, &Row::rows},
+                             {{"first", "first at", Show::always}, &Row::first},
+                             {{"reason", "reason", Show::always, true}, &Row::reason}};
     const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
     std::int64_t left = validation.skipped.rows();
     std::vector<Row> rows;

@@ -31,13 +31,13 @@ TEST_CASE("cells hold text, numbers, flags and names, and are empty of what is a
     CHECK(cell_of(3 * ms, us) == Cell(3000.0));
     CHECK(cell_of(std::optional<Seconds>(), us) == Cell());
     CHECK(count_cell(0) == Cell());
+    CHECK(cell_of(0.25, percent) == Cell(25.0));
     CHECK(text_cell("") == Cell());
 }
 
-TEST_CASE("a field takes a member, with a unit or without, or a function") {
-    const Fields<Parcel> fields{{{"weight_kg", "kg"}, &Parcel::weight},
-                                {{"ms", "ms"}, &Parcel::on_the_way, ms},
-                                {{"label", "label"}, [](const Parcel& p) { return text_cell(p.label); }}};
+TEST_CASE("a field takes a member, with a unit, with a function of it or alone") {
+    const Fields<Parcel> fields{
+        {{"weight_kg", "kg"}, &Parcel::weight}, {{"ms", "ms"}, &Parcel::on_the_way, ms}, {{"label", "label"}, &Parcel::label, text_cell}};
     const std::vector<Parcel> parcels{{.weight = 2, .on_the_way = 0.25 * s, .label = "a"}, {.weight = {}, .on_the_way = {}}};
     CHECK(as_csv(table_of({}, parcels, fields)) == "weight_kg,ms,label\n2,250,a\n,,\n");
     CHECK(json_of(parcels[0], fields).dump() == R"({"weight_kg":2.0,"ms":250.0,"label":"a"})");
