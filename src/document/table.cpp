@@ -62,6 +62,11 @@ void add_table(std::vector<Table>& tables, Table table) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
 }
 
+void append(Table& table, Table more) {
+    if (table.columns.empty()) table.columns = std::move(more.columns);
+    std::move(more.rows.begin(), more.rows.end(), std::back_inserter(table.rows));
+}
+
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix) {
     for (const std::string& line : more) lines.push_back(prefix + line);
 }

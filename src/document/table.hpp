@@ -87,6 +87,9 @@ Report table_report(const std::string& key, Table table);
 /// Adds a table that has rows.
 void add_table(std::vector<Table>& tables, Table table);
 
+/// Adds the rows of `more`, which has the columns of `table`, or gives it its own.
+void append(Table& table, Table more);
+
 /// Adds each of `more` behind `prefix`.
 void add_lines(std::vector<std::string>& lines, const std::vector<std::string>& more, const std::string& prefix = {});
 /// Adds those that are not there yet.

@@ -66,10 +66,6 @@ Table error_table(std::string title, const Errors& errors, const Fields<Expected
     return table_of(std::move(title), errors, shown(names + figures + from, Show::always));
 }
 
-Table by_work(const Errors& errors, std::string title) {
-    return error_table(std::move(title), errors, {{{"work", "work"}, [](const ExpectedError& e) { return work_kind(e.work)->title; }}});
-}
-
 Table by_engine(const Errors& errors, std::string title) {
     const auto figure = [](const ExpectedError& e) {
         const WorkKind* kind = work_kind(e.work);
@@ -78,11 +74,11 @@ Table by_engine(const Errors& errors, std::string title) {
     return error_table(std::move(title), errors, {{{"engine", "engine"}, &ExpectedError::engine}, {{"work", "figure"}, figure}});
 }
 
-Table all_errors(const NamedAccuracy& of) {
+Errors all_errors(const NamedAccuracy& of) {
     Errors all;
     for (const auto* errors : {&of.accuracy.fits, &of.accuracy.engines, &of.accuracy.models})
         all.insert(all.end(), errors->begin(), errors->end());
-    return table_of({}, all, error_details());
+    return all;
 }
 
 /// How far fits know the GPU.
@@ -124,15 +120,6 @@ std::vector<std::string> notes(const std::vector<NamedAccuracy>& gpus) {
     return lines;
 }
 
-Json as_object(const NamedAccuracy& of) {
-    return {{"gpu", of.gpu},
-            {"name", of.name},
-            {"architecture", of.architecture},
-            {"fit", name(of.accuracy.fit)},
-            {"fit_date", text_cell(of.accuracy.fit_date)},
-            {"errors", as_json(all_errors(of))}};
-}
-
 /// Errors without a row have no mean.
 auto mape_of(std::optional<AccuracySummary> StatedAccuracy::*errors) {
     return [errors](const StatedAccuracy& a) { return a.*errors && (a.*errors)->rows > 0 ? Cell((a.*errors)->mape_percent) : Cell(); };
@@ -141,20 +128,23 @@ auto mape_of(std::optional<AccuracySummary> StatedAccuracy::*errors) {
 }  // namespace
 
 Report accuracy_report(const std::vector<NamedAccuracy>& gpus) {
+    const Fields<ExpectedError> work{{{"work", "work"}, [](const ExpectedError& e) { return work_kind(e.work)->title; }}};
     Report report;
     report.document["accuracy"] = Json::array();
-    report.csv.columns = columns_of(error_details());
-    report.csv.columns.insert(report.csv.columns.begin(), {"gpu", "GPU"});
     for (const NamedAccuracy& of : gpus) {
         const std::string whom = gpus.size() == 1 ? "" : of.gpu + ": ";
-        report.document["accuracy"].push_back(as_object(of));
+        const Fields<ExpectedError> gpu{{{"gpu", "GPU"}, [&of](const ExpectedError&) { return of.gpu; }}};
+        const Errors errors = all_errors(of);
+        append(report.csv, table_of({}, errors, gpu + error_details()));
+        report.document["accuracy"].push_back({{"gpu", of.gpu},
+                                               {"name", of.name},
+                                               {"architecture", of.architecture},
+                                               {"fit", name(of.accuracy.fit)},
+                                               {"fit_date", text_cell(of.accuracy.fit_date)},
+                                               {"errors", as_json(table_of({}, errors, error_details()))}});
         report.before.push_back(fmt::format("{} ({})", of.name, of.gpu));
         report.before.push_back(status(of));
-        for (auto& row : all_errors(of).rows) {
-            row.insert(row.begin(), of.gpu);
-            report.csv.rows.push_back(std::move(row));
-        }
-        add_table(report.tables, by_work(of.accuracy.fits, whom + "Error on rows that no fit saw"));
+        add_table(report.tables, error_table(whom + "Error on rows that no fit saw", of.accuracy.fits, work));
         add_table(report.tables, by_engine(of.accuracy.engines, whom + "By engine: rows in no fit"));
         add_table(report.tables, by_engine(of.accuracy.models, whom + fmt::format("Models of {}", of.models)));
         if (!of.models.empty() && of.accuracy.models.empty())

@@ -40,14 +40,10 @@ Fields<FitAccuracy> accuracy_fields() {
 }
 
 /// Groups, then all.
-std::vector<FitAccuracy> accuracy_rows(const Fit& fit) {
-    std::vector<FitAccuracy> rows = fit.groups;
-    rows.push_back(fit.overall);
-    return rows;
-}
-
 Table accuracy_table(const NamedFit& named) {
-    return table_of(fmt::format("Accuracy of the fit of {}", named.title), accuracy_rows(named.fit), accuracy_fields());
+    std::vector<FitAccuracy> rows = named.fit.groups;
+    rows.push_back(named.fit.overall);
+    return table_of(fmt::format("Accuracy of the fit of {}", named.title), rows, accuracy_fields());
 }
 
 Table stage_table(const Fit& fit) {
@@ -189,12 +185,10 @@ std::string closing_line(const NamedFit& named) {
 Report calibration_report(const std::vector<NamedFit>& fits) {
     Report report;
     report.document["fits"] = Json::array();
-    std::vector<FitAccuracy> all;
     for (const NamedFit& named : fits) {
         report.document["fits"].push_back(document(named));
         report.tables.push_back(accuracy_table(named));
-        const std::vector<FitAccuracy> rows = accuracy_rows(named.fit);
-        all.insert(all.end(), rows.begin(), rows.end());
+        append(report.csv, report.tables.back());
         report.tables.push_back(stage_table(named.fit));
         report.tables.push_back(parameter_table(named.fit));
         add_table(report.tables, interval_table(named.fit));
@@ -211,7 +205,6 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
         if (named.fit.refinement) report.after.push_back(comparison_line(named.fit));
         report.after.push_back(closing_line(named));
     }
-    report.csv = table_of({}, all, accuracy_fields());
     return report;
 }
 

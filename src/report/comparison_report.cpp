@@ -155,13 +155,9 @@ void add_policy(Report& report, const Policy& policy, const Contestants& fields,
     report.document["policies"].push_back(
         {{"policy", policy.name}, {"why", policy.why}, {"reference", as_json(reference)}, {"rows", list}, {"undecided", open}});
     const Contestants name{{{"policy", "policy"}, [&policy](const ContestantRun&) { return policy.name; }}};
-    Table csv = table_of({}, comparison.runs, name + all + compared_basis());
     // Rows of costs have other columns: they are CSV where nothing else is.
-    if (report.csv.columns.empty()) {
-        report.csv = std::move(csv);
-    } else if (policy.name != "cost") {
-        report.csv.rows.insert(report.csv.rows.end(), csv.rows.begin(), csv.rows.end());
-    }
+    if (report.csv.columns.empty() || policy.name != "cost")
+        append(report.csv, table_of({}, comparison.runs, name + all + compared_basis()));
     add_lines(report.after, open);
 }
 

@@ -64,12 +64,6 @@ Table part_table(const NamedMemory& named) {
                     fields);
 }
 
-/// The lines of vLLM's log: "GPU KV cache size: 123,456 tokens", "Maximum concurrency for 8,192 tokens per request: 15.07x".
-std::vector<std::string> log_lines(const EngineMemoryReport& memory) {
-    return {fmt::format("GPU KV cache size: {} tokens", with_commas(memory.cache_tokens)),
-            fmt::format("Maximum concurrency for {} tokens per request: {:.2f}x", with_commas(memory.context), memory.concurrency)};
-}
-
 std::string origin(bool given) {
     return given ? "" : " (default)";
 }
@@ -82,8 +76,9 @@ std::vector<std::string> lines(const NamedMemory& named) {
         if (m.largest_context > 0) lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
         return lines;
     }
-    if (m.fraction_of == FractionOf::total) {
-        add_lines(lines, log_lines(m));
+    if (m.fraction_of == FractionOf::total) {  // as vLLM's log has them
+        lines.push_back(fmt::format("GPU KV cache size: {} tokens", with_commas(m.cache_tokens)));
+        lines.push_back(fmt::format("Maximum concurrency for {} tokens per request: {:.2f}x", with_commas(m.context), m.concurrency));
     } else {
         lines.push_back(fmt::format("KV cache: {} tokens", with_commas(m.cache_tokens)));
     }

@@ -127,8 +127,8 @@ Report pipeline_report(const PipelineResult& result, const PipelineResult* other
     report.csv = table_of({}, result.stages, stage_csv_fields(result));
     add(report, result);
     if (other != nullptr) {
-        report.tables.front().rows.push_back(cells_of(*other, pipeline_fields()));
-        for (const StageResult& r : other->stages) report.csv.rows.push_back(cells_of(r, stage_csv_fields(*other)));
+        append(report.tables.front(), table_of({}, std::span(other, 1), pipeline_fields()));
+        append(report.csv, table_of({}, other->stages, stage_csv_fields(*other)));
         report.document["against"] = document_of(*other);
         add(report, *other);
         if (result.runs() && other->runs()) add_comparison(report, result, *other);

@@ -15,10 +15,6 @@ std::string modes_of(const Engine& engine) {
     return fmt::format("{}", fmt::join(modes, ", "));
 }
 
-std::string versions_of(const Engine& engine) {
-    return engine.versions ? fmt::format("{} to {}", engine.versions->first, engine.versions->last) : std::string();
-}
-
 /// Some are known by the source of a measurement, in brackets, which nobody types.
 std::vector<std::string> typed_names(const Engine& engine) {
     std::vector<std::string> names;
@@ -64,9 +60,12 @@ void add_stack(Report& report, const SoftwareStack& stack, std::string title, co
 }  // namespace
 
 Report software_list_report(const SoftwareStacks& software) {
+    const auto versions = [](const Engine& engine) {
+        return engine.versions ? fmt::format("{} to {}", engine.versions->first, engine.versions->last) : std::string();
+    };
     const Fields<Engine> fields{{{"family", "family", Show::always}, &Engine::family},
                                 {{"name", "name", Show::always}, [](const Engine& engine) { return engine.stack.name; }},
-                                {{"versions", "versions", Show::always}, versions_of},
+                                {{"versions", "versions", Show::always}, versions},
                                 {{"execution", "execution modes"}, modes_of}};
     Report report;
     for (const Engine& engine : software.engines) {

@@ -89,17 +89,14 @@ Fields<RowText> row_fields() {
             {{"metric", "metric", Show::setting}, &RowText::metric}};
 }
 
-Fields<PredictedTerms> judged_terms() {
-    return term_fields<PredictedTerms>("launch", 3) +
-           Fields<PredictedTerms>{{{"host_us", "CPU us", 3, Show::wide}, &PredictedTerms::host, us},
-                                  {{"bound", "bound"}, &PredictedTerms::bound, text_cell}};
-}
-
 Table worst_table(const Validation& validation, const Measurements& measurements, std::size_t count) {
+    const Fields<PredictedTerms> terms =
+        term_fields<PredictedTerms>("launch", 3) + Fields<PredictedTerms>{{{"host_us", "CPU us", 3, Show::wide}, &PredictedTerms::host, us},
+                                                                          {{"bound", "bound"}, &PredictedTerms::bound, text_cell}};
     const Fields<JudgedRow> judged_fields = Fields<JudgedRow>{{{"measured", "measured", Show::always}, &JudgedRow::measured},
                                                               {{"predicted", "predicted", Show::always}, &JudgedRow::predicted},
                                                               {{"ape_percent", "APE %", 3, Show::always}, &JudgedRow::ape_percent}} +
-                                            part_fields(&JudgedRow::terms, judged_terms());
+                                            part_fields(&JudgedRow::terms, terms);
     const Fields<RowText> fields = row_fields() + part_fields(&RowText::judged, judged_fields) + Fields<RowText>{{{"at", "at"}, place_of}};
     std::vector<RowText> rows;
     for (const std::size_t i : worst_rows(validation, count)) {

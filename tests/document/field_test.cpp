@@ -74,6 +74,14 @@ TEST_CASE("tables without rows are not added") {
     CHECK(tables.size() == 1);
 }
 
+TEST_CASE("rows are added to a table, which takes the columns of the first") {
+    Table table;
+    append(table, {.title = "first", .columns = {{"a", "a"}}, .rows = {{true}}});
+    append(table, {.title = "second", .columns = {{"a", "a"}}, .rows = {{false}, {Cell()}}});
+    CHECK(as_csv(table) == "a\nyes\nno\n\n");
+    CHECK(table.title.empty());
+}
+
 TEST_CASE("picked fields stand in the order asked for") {
     CHECK(csv_header(table_of({}, std::vector<double>{}, picked(weight_fields, {"g", "kg"}))) == "g,kg\n");
     CHECK(picked(weight_fields, {"lb"}).empty());
