@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "calibration/refinement_text.hpp"
 #include "document/field.hpp"
@@ -209,32 +210,24 @@ Report calibration_report(const std::vector<NamedFit>& fits) {
 }
 
 Report left_out_report(const std::vector<LeftOutGpu>& left_out) {
-    struct Row {
-        const LeftOutGpu& gpu;
-        const FitAccuracy& group;
-    };
-    const auto held_out = [](double AccuracySummary::*figure) {
-        return [figure](const Row& row) { return (*row.group.held_out).*figure; };
-    };
-    const Fields<Row> fields{{{"gpu", "GPU left out", Show::always}, [](const Row& row) { return row.gpu.gpu; }},
-                             {{"architecture", "architecture", Show::setting}, [](const Row& row) { return row.gpu.architecture; }},
-                             {{"op", "op", Show::always}, [](const Row& row) { return row.group.op.empty() ? "all" : row.group.op; }},
-                             {{"precision", "precision", Show::always}, [](const Row& row) { return row.group.precision; }},
-                             {{"rows", "rows"}, [](const Row& row) { return row.group.held_out->rows; }},
-                             {{"unfitted_mape_percent", "unfitted MAPE %", 3},
-                              [](const Row& row) { return row.group.start.rows > 0 ? Cell(row.group.start.mape_percent) : Cell(); }},
-                             {{"mape_percent", "MAPE %", 3, Show::always}, held_out(&AccuracySummary::mape_percent)},
-                             {{"median_ape_percent", "median %", 3}, held_out(&AccuracySummary::median_ape_percent)},
-                             {{"bias_percent", "bias %", 3}, held_out(&AccuracySummary::bias_percent)},
-                             {{"fitted_on", "fitted on", Show::wide, true},
-                              [](const Row& row) { return fmt::format("{}", fmt::join(row.gpu.fitted_on, " ")); }}};
-    std::vector<Row> rows;
+    using Fit = FitAccuracy;
+    using Summary = AccuracySummary;
+    Table table{.title = "Accuracy on GPUs that the fit did not see", .columns = {}, .rows = {}};
     for (const LeftOutGpu& gpu : left_out) {
-        for (const FitAccuracy& group : gpu.groups) {
-            if (group.held_out) rows.push_back({gpu, group});
-        }
+        const Fields<Fit> fields{{{"gpu", "GPU left out", Show::always}, [&gpu](const Fit&) { return gpu.gpu; }},
+                                 {{"architecture", "architecture", Show::setting}, [&gpu](const Fit&) { return gpu.architecture; }},
+                                 {{"op", "op", Show::always}, [](const Fit& a) { return a.op.empty() ? "all" : a.op; }},
+                                 {{"precision", "precision", Show::always}, &Fit::precision},
+                                 {{"rows", "rows"}, [](const Fit& a) { return a.held_out->rows; }},
+                                 accuracy_field("unfitted_mape_percent", "unfitted MAPE %", &Fit::start, &Summary::mape_percent),
+                                 accuracy_field("mape_percent", "MAPE %", &Fit::held_out, &Summary::mape_percent, Show::always),
+                                 accuracy_field("median_ape_percent", "median %", &Fit::held_out, &Summary::median_ape_percent),
+                                 accuracy_field("bias_percent", "bias %", &Fit::held_out, &Summary::bias_percent),
+                                 {{"fitted_on", "fitted on", Show::wide, true},
+                                  [&gpu](const Fit&) { return fmt::format("{}", fmt::join(gpu.fitted_on, " ")); }}};
+        append(table, table_of({}, gpu.groups | std::views::filter([](const Fit& a) { return a.held_out.has_value(); }), fields));
     }
-    return table_report("left_out", table_of("Accuracy on GPUs that the fit did not see", rows, fields));
+    return table_report("left_out", std::move(table));
 }
 
 }  // namespace roofcast

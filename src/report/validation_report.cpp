@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <ranges>
 
 #include "graph/op_text.hpp"
 #include "measurement/row_text.hpp"
@@ -131,24 +132,21 @@ Table impossible_table(std::vector<RowText> rows) {
 }
 
 /// Skipped rows by reason, most frequent first.
-Table skipped_table(const Validation& validation, std::size_t limit) {
-    struct Row {
-        std::int64_t rows;
-        std::string first, reason;
-    };
-    const Fields<Row> fields{{{"rows", "rows"}, &Row::rows},
-                             {{"first", "first at", Show::always}, &Row::first},
-                             {{"reason", "reason", Show::always, true}, &Row::reason}};
-    const std::vector<SkippedReason> reasons = validation.skipped.by_rows();
-    std::int64_t left = validation.skipped.rows();
-    std::vector<Row> rows;
-    for (std::size_t i = 0; i < std::min(limit, reasons.size()); ++i) {
-        const SkippedReason& r = reasons[i];
-        rows.push_back({r.rows, place_text({{}, {}, r.file, r.line}), r.reason});
-        left -= r.rows;
-    }
-    if (left > 0) rows.push_back({left, "", fmt::format("{} other reasons; `format` json lists them", reasons.size() - limit)});
-    return table_of(fmt::format("Skipped: {} rows", validation.skipped.rows()), rows, fields);
+Table skipped_table(const SkippedRows& skipped, std::size_t limit) {
+    const Fields<SkippedReason> fields{{{"rows", "rows"}, &SkippedReason::rows},
+                                       {{"first", "first at", Show::always},
+                                        [](const SkippedReason& r) {
+                                            return place_text({{}, {}, r.file, r.line});
+                                        }},
+                                       {{"reason", "reason", Show::always, true}, &SkippedReason::reason}};
+    const std::vector<SkippedReason> reasons = skipped.by_rows();
+    const auto listed = reasons | std::views::take(limit);
+    Table table = table_of(fmt::format("Skipped: {} rows", skipped.rows()), listed, fields);
+    std::int64_t left = skipped.rows();
+    for (const SkippedReason& r : listed) left -= r.rows;
+    const std::string others = fmt::format("{} other reasons; `format` json lists them", reasons.size() - listed.size());
+    if (left > 0) table.rows.push_back({left, std::string(), others});
+    return table;
 }
 
 Json json_document(const Validation& validation, const Measurements& measurements, const Table& accuracy, const Table& worst) {
@@ -227,7 +225,7 @@ Report validation_report(const Validation& validation, const Measurements& measu
     report.tables = {std::move(accuracy), overall_table(validation)};
     add_table(report.tables, std::move(worst));
     add_table(report.tables, impossible_table(impossible_rows(validation, measurements)));
-    add_table(report.tables, skipped_table(validation, options.listed_skips));
+    add_table(report.tables, skipped_table(validation.skipped, options.listed_skips));
     report.before = {fmt::format("{} rows judged, {} set aside as impossible, {} skipped", validation.rows.size(),
                                  validation.impossible.size(), validation.skipped.rows())};
     report.after = {"APE is |predicted - measured| / measured, MAPE its mean. Bias is the median of predicted / measured - 1.",
