@@ -106,21 +106,20 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
     const std::string percentile = simulated ? fmt::format("P{} ", load_percentile) : "";
     const Show format = n.request.allow_quantization ? Show::setting : Show::wide;
     const Show item_cost = n.request.rate ? Show::wide : Show::always;  // at a rate it follows from the rent
-    const auto degree = [](std::int64_t Parallelism::*ways) { return [ways](const Deployment& d) { return d.parallel.*ways; }; };
     const auto dollars_of = [](double items) {
         return [items](const DeploymentCost& c) { return items > 0 ? Cell(items * c.per_item.in(usd)) : Cell(); };
     };
     using D = Deployment;
-    return Fields<D>{{{"gpus", "GPUs", Show::always}, [](const D& d) { return d.parallel.gpus(); }},
-                     {{"tensor_parallel", "tp", Show::setting}, degree(&Parallelism::tensor)},
-                     {{"pipeline_parallel", "pp", Show::setting}, degree(&Parallelism::pipeline)},
-                     {{"data_parallel", "copies", Show::usual}, degree(&Parallelism::data)},
-                     {{"precision", "precision", 4, format}, &D::precision},
-                     {{"weights", "weights", 4, format}, &D::weights},
+    return Fields<D>{{{"gpus", "GPUs", Show::always}, &D::parallel, &Parallelism::gpus},
+                     {{"tensor_parallel", "tp", Show::setting}, &D::parallel, &Parallelism::tensor},
+                     {{"pipeline_parallel", "pp", Show::setting}, &D::parallel, &Parallelism::pipeline},
+                     {{"data_parallel", "copies", Show::usual}, &D::parallel, &Parallelism::data},
+                     {{"precision", "precision", format}, &D::precision},
+                     {{"weights", "weights", format}, &D::weights},
                      {{"batch", simulated ? "max seqs" : "batch", Show::setting}, &D::batch},
                      {{"ttft_ms", percentile + "TTFT ms", Show::always}, &D::ttft, ms},
                      {{"tpot_ms", percentile + "TPOT ms", Show::always}, &D::tpot, ms},
-                     {{"latency_ms", percentile + "latency ms", 4, text && !n.request.objective.latency ? Show::wide : Show::always},
+                     {{"latency_ms", percentile + "latency ms", text && !n.request.objective.latency ? Show::wide : Show::always},
                       &D::latency,
                       ms},
                      {{"capacity_per_s", text ? "max req/s" : "max items/s", Show::wide}, &D::capacity, 1 / s}} +
@@ -129,9 +128,9 @@ Fields<Deployment> deployment_fields(const NamedRecommendation& n) {
            of_cost(
                {{{"instances", "instances", Show::data}, [](const DeploymentCost& c) { return c.instance ? Cell(c.instances) : Cell(); }},
                 {{"listed_instance", "instance listed", Show::data}, &DeploymentCost::listed},
-                {{"usd_per_million_output_tokens", "USD/M output", 4, item_cost},
+                {{"usd_per_million_output_tokens", "USD/M output", item_cost},
                  dollars_of(text ? million / static_cast<double>(n.answer.output_tokens) : 0)},
-                {{"usd_per_1000_items", "USD/1000 items", 4, text ? Show::data : item_cost}, dollars_of(thousand)}}) +
+                {{"usd_per_1000_items", "USD/1000 items", text ? Show::data : item_cost}, dollars_of(thousand)}}) +
            Fields<D>{
                {{"simulated_requests", "simulated requests", Show::data}, &D::requests, count_cell},
                {{"one_copy_less", "why not one copy fewer", Show::wide, true}, [](const D& d) { return text_cell(shortfall_text(d)); }}};

@@ -102,10 +102,10 @@ Fields<Run> run_fields() {
         {{"prompt_tokens", "prompt"}, &Run::prompt_tokens, count_cell},
         {{"output_tokens", "output"}, &Run::generate_tokens, count_cell},
         {{"image_size", "pixels"}, &Run::image_size, count_cell},
-        {{"gpus", "GPUs"}, [](const Run& run) { return run.parallel.gpus(); }},
-        {{"tensor_parallel", "tp"}, [](const Run& run) { return run.parallel.tensor; }},
-        {{"pipeline_parallel", "pp"}, [](const Run& run) { return run.parallel.pipeline; }},
-        {{"data_parallel", "dp"}, [](const Run& run) { return run.parallel.data; }},
+        {{"gpus", "GPUs"}, &Run::parallel, &Parallelism::gpus},
+        {{"tensor_parallel", "tp"}, &Run::parallel, &Parallelism::tensor},
+        {{"pipeline_parallel", "pp"}, &Run::parallel, &Parallelism::pipeline},
+        {{"data_parallel", "dp"}, &Run::parallel, &Parallelism::data},
         {{"streams", "streams"},  // without a number, an engine has its own
          [](const Run& run) { return run.streams || run.software.empty() ? Cell(std::int64_t{run.streams.value_or(1)}) : Cell(); }}};
     return shown(fields, Show::setting);
@@ -188,9 +188,9 @@ Fields<PriceChoice> price_fields() {
             {{"age_days", "age in days"}, &PriceChoice::age_days},
             {{"older_than_a_year", "older than a year"}, &PriceChoice::is_old},
             {{"offers", "offers"}, &PriceChoice::offers},
-            {{"provider_kind", "provider kind"}, [](const PriceChoice& c) { return c.price.provider_kind; }},
+            {{"provider_kind", "provider kind"}, &PriceChoice::price, &Price::provider_kind},
             {{"fallback", "no other cloud"}, &PriceChoice::fallback},
-            {{"gpus_in_instance", "GPUs in instance"}, [](const PriceChoice& c) { return c.price.gpus_in_instance; }},
+            {{"gpus_in_instance", "GPUs in instance"}, &PriceChoice::price, &Price::gpus_in_instance},
             {{"source", "source"}, text(&Price::source)}};
 }
 

@@ -23,21 +23,19 @@ Tone tone_of_band(const Cell& cell) {
 Fields<AccuracyGroup> error_fields() {
     using Group = AccuracyGroup;
     using Summary = AccuracySummary;
-    const auto ours = [](double Summary::*figure) { return [figure](const Group& group) { return group.ours.*figure; }; };
-    const auto roofline = [](double Summary::*figure) { return [figure](const Group& group) { return group.roofline.*figure; }; };
-    return {{{"rows", "rows", Show::always}, [](const Group& group) { return group.ours.rows; }},
-            {{"mape_percent", "MAPE %", 3, Show::always}, ours(&Summary::mape_percent)},
-            {{"median_ape_percent", "median %", 3, Show::always}, ours(&Summary::median_ape_percent)},
-            {{"p90_ape_percent", "P90 %", 3}, ours(&Summary::p90_ape_percent)},
-            {{"bias_percent", "bias %", 3}, ours(&Summary::bias_percent)},
-            {{"accuracy_percent", "accuracy %", 3, Show::wide}, ours(&Summary::accuracy_percent)},
+    return {{{"rows", "rows", Show::always}, &Group::ours, &Summary::rows},
+            {{"mape_percent", "MAPE %", 3, Show::always}, &Group::ours, &Summary::mape_percent},
+            {{"median_ape_percent", "median %", 3, Show::always}, &Group::ours, &Summary::median_ape_percent},
+            {{"p90_ape_percent", "P90 %", 3}, &Group::ours, &Summary::p90_ape_percent},
+            {{"bias_percent", "bias %", 3}, &Group::ours, &Summary::bias_percent},
+            {{"accuracy_percent", "accuracy %", 3, Show::wide}, &Group::ours, &Summary::accuracy_percent},
             {{"band", "band", Show::wide, false, tone_of_band},
              [](const Group& group) { return group.ours.rows > 0 ? cell_of(band(group.ours.accuracy_percent)) : Cell(); }},
             {{"coverage_percent", "in 80% interval", 3},
              [](const Group& group) { return group.coverage_percent.value_or(std::numeric_limits<double>::quiet_NaN()); }},
-            {{"roofline_mape_percent", "roofline MAPE %", 3}, roofline(&Summary::mape_percent)},
-            {{"roofline_median_ape_percent", "roofline median %", 3, Show::wide}, roofline(&Summary::median_ape_percent)},
-            {{"roofline_bias_percent", "roofline bias %", 3, Show::wide}, roofline(&Summary::bias_percent)}};
+            {{"roofline_mape_percent", "roofline MAPE %", 3}, &Group::roofline, &Summary::mape_percent},
+            {{"roofline_median_ape_percent", "roofline median %", 3, Show::wide}, &Group::roofline, &Summary::median_ape_percent},
+            {{"roofline_bias_percent", "roofline bias %", 3, Show::wide}, &Group::roofline, &Summary::bias_percent}};
 }
 
 Table accuracy_table(const Validation& validation, const Measurements& measurements, const std::vector<GroupKey>& by) {
