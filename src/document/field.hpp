@@ -62,7 +62,7 @@ struct Field {
     /// `get` takes a row: a member of it, or a function.
     Field(Column c, auto get)
         : column(std::move(c)), cell([get = std::move(get)](const Row& row) { return cell_of(std::invoke(get, row)); }) {}
-    /// `unit` of the quantity, or optional one, that `get` gives; or a function of what it gives.
+    /// `unit` of the quantity, or optional one, that `get` gives; or a function or a member of what it gives.
     Field(Column c, auto get, auto unit)
         : column(std::move(c)), cell([get = std::move(get), unit](const Row& row) { return cell_of(std::invoke(get, row), unit); }) {}
 };
