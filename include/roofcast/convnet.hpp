@@ -13,7 +13,7 @@ enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, s
 /// `frozen` is batch norm whose numbers do not count as parameters. `standardized` normalizes the weights instead, in every pass, and has a
 /// gain and a bias for each output channel (norm-free nets).
 /// `instance` normalizes each channel of each image by itself.
-enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance, evo, filter_response };
+enum class ConvNorm { none, batch, layer, frozen, group, standardized, instance, evo, filter_response, global_response };
 /// How a factor for each channel comes from the pooled map: two GEMMs (squeeze-and-excitation), one (effective squeeze), a convolution
 /// over neighbouring channels (ECA).
 enum class ChannelGate { squeeze, effective, eca };
@@ -35,6 +35,13 @@ enum class ConvBlock {
     concat,
     slice,
     planes,
+    narrow,
+    local_mix,
+    view,
+    first_rows,
+    extra_tokens,
+    window_partition,
+    window_reverse,
     pointwise,
     scale,
     multiply,
@@ -55,23 +62,10 @@ enum class ConvBlock {
     channel_product,
     mix_places,
     lstm,
-    add,
-    convnext,
-    poolformer,
-    convformer,
-    transformer,
-    attend,
-    local_attend,
-    pooling_attend,
-    mlp,
-    class_attention,
-    outlook
+    add
 };
-/// "conv", "attend", …: as in TOML.
+/// "conv", "dot_product", …: as in TOML.
 std::string_view name(ConvBlock block);
-
-/// Whether it is a block of its own, in segments of its own; else a few operators of the segment that it is in.
-bool is_composite(ConvBlock block);
 
 /// One line of a convolutional net: a block applied to earlier outputs. Options that a block does not know stay at their defaults.
 struct ConvLayer {
@@ -94,26 +88,15 @@ struct ConvLayer {
     std::int64_t table = 0;               ///< pointwise: rows of a learned table that it reads, as wide as the map
     std::int64_t copies = 0;              ///< dot product: of heads, by kernels of their own where no kernel fuses the rest
     std::int64_t window = 0;              ///< places on a side that attend to each other; 0: all
-    bool shifted = false;                 ///< windows of every other block are shifted, and their scores masked
-    std::int64_t reduction = 1;           ///< places on a side that become one key
-    std::int64_t tokens = 0;              ///< in addition to the places, in attention
-    double expand = 0;                    ///< hidden over outer channels; 0: the block's default
+    bool shifted = false;                 ///< of every other block, which masks their scores
     std::optional<Activation> activation;
     std::optional<ConvNorm> norm;
     std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation
-    bool bias = false, shortcut = true;
-    bool layer_scale = false;           ///< a learned factor per channel on each branch
-    bool pooled_shortcut = false;       ///< what skips an attention that pools its queries is pooled twice, not projected
-    bool residual_scale = false;        ///< the same on what the branches are added to
-    bool conv_mlp = false;              ///< ConvNeXt: the MLP is made of 1×1 convolutions
-    bool response_norm = false;         ///< ConvNeXt V2: global response normalization of the hidden channels in place of the layer scale
-    bool separate_projections = false;  ///< attention: queries, keys and values are GEMMs of their own
+    bool bias = false;
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network
     bool talking_heads = false;         ///< attention: GEMMs across heads before and after the softmax
-    bool cross_covariance = false;      ///< attention among the channels of a head, whose queries and keys are normalized over places
     bool fused_attention = true;        ///< attention: false where frameworks have no fused kernel for its form
-    bool feed_forward = true;           ///< class attention: learned factors and an MLP on the class token
     bool bilinear = false;              ///< upsampling: between the four nearest places
     bool gated = false;                 ///< MLP: half of the hidden layer gates the other
     std::int64_t score_passes = 0;      ///< dot product without a fused kernel: kernels over the scores in addition to GEMMs and softmax
@@ -125,6 +108,10 @@ struct ConvLayer {
     bool shared = false;                        ///< convolution, projection: with the weights of another one
     bool weighted = false;                      ///< sum: each map has a learned weight, and all weights are normalized
     bool published = true;                      ///< convolution: false where published counts leave it out
+    bool heads_first = false;                   ///< dot product: heads lie apart already
+    bool channels_last = false;                 ///< view: as rows of channels, which linear layers leave
+    bool normalized = false;                    ///< channel product: queries and keys are normalized over places
+    bool cast = true;                           ///< norm: to 16 bits for a GEMM that reads it next, in mixed precision
     bool copied = true;                         ///< slice: made contiguous; else what reads it reads it where it lies
     std::int64_t runs = 1;                      ///< so often in a row, layer by layer: equal repetitions of what it is in
     std::string segment;                        ///< it is in one of this name with the layers before or behind it; empty: in one of its own

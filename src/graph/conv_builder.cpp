@@ -141,7 +141,9 @@ Map ConvBuilder::conv(const Map& input, const ConvSpec& spec) {
     if (!spec.published) node.macs = 0;
     const bool folds = spec.norm == ConvNorm::batch && lowering_.folds_norms;
     const Count factors = (spec.bias || standardized ? 1 : 0) + (folds ? 2 : 0);
-    if (!spec.shared_weights) node.weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
+    const double weights = static_cast<double>(spec.channels) * static_cast<double>(filter + factors);
+    if (!spec.shared_weights && spec.heads == 0) node.weights = weights;
+    if (spec.heads > 0) parameters("pooling", weights / static_cast<double>(spec.heads));
     // The host's time of a kernel was measured with a bias as one of its own; that of a folded norm goes with the convolution.
     if (factors > 0 && lowering_.separate_bias) {
         OpNode& bias = add_in_place("bias", out, 1, Fusion::folded);
@@ -212,8 +214,9 @@ Map ConvBuilder::pool(const Map& in, Pooling kind, Count window, Count stride, C
         return (side + 2 * padding - window) / stride + 1;
     });
     out.kept = false;
-    const Reduce op{.inputs = in.elements() * run_.batch,
-                    .outputs = out.elements() * run_.batch,
+    if (in.window > 0) out.window = in.window / stride;
+    const Reduce op{.inputs = in.channels * in.places() * run_.batch,
+                    .outputs = out.channels * out.places() * run_.batch,
                     .window = static_cast<double>(window_places(window)),
                     .precision = format(in),
                     .addressed = lowering_.framework(),
@@ -242,8 +245,9 @@ Map ConvBuilder::blur(const Map& in, Count kernel, Count stride) {
 
 Map ConvBuilder::pool_to(const Map& in, Count size) {
     Map out = resized(in, [size](Count) { return size; });
+    out.tokens = 0;
     out.kept = out.wide = out.planar = false;
-    const Reduce op{.inputs = in.elements() * run_.batch,
+    const Reduce op{.inputs = in.channels * in.places() * run_.batch,
                     .outputs = out.elements() * run_.batch,
                     .window = static_cast<double>(in.places()) / static_cast<double>(out.places()),
                     .precision = format(in)};

@@ -11,6 +11,11 @@
 
 namespace roofcast {
 
+/// Windows on a side of `size` places.
+inline Count windows_along(Count size, Count window) {
+    return (size + window - 1) / window;
+}
+
 /// An activation map [batch, channels, depth, height, width]. A kept one stays in memory until its keeper lets go.
 struct Map {
     Count channels = 0, height = 0, width = 0;
@@ -19,8 +24,13 @@ struct Map {
     bool by_rows = false;  ///< the other way around: channels last in a run of planes, as PyTorch's views of rows are
     bool wide = false;     ///< in fp32 although GEMMs are in 16 bits: mixed precision
     Count depth = 1;
+    Count tokens = 0;  ///< rows beside its places, which convolutions and pools pass by: class tokens, registers
+    Count window = 0;  ///< places on a side of the windows that it is cut into, the last ones padded; 0: it is whole
     [[nodiscard]] Count places() const { return depth * height * width; }
-    [[nodiscard]] Count elements() const { return channels * places(); }
+    [[nodiscard]] Count windows() const { return window > 0 ? windows_along(height, window) * windows_along(width, window) : Count(1); }
+    [[nodiscard]] Count rows_of_window() const { return window > 0 ? window * window : places() + tokens; }
+    [[nodiscard]] Count rows() const { return windows() * rows_of_window(); }
+    [[nodiscard]] Count elements() const { return channels * rows(); }
     /// Elements that its reader takes in addition to what is kept.
     [[nodiscard]] Count taken() const { return kept ? Count(0) : elements(); }
 };
@@ -36,6 +46,7 @@ struct ConvSpec {
     ConvNorm norm = ConvNorm::batch;
     Activation activation = Activation::none;
     bool shared_weights = false;  ///< counted elsewhere
+    Count heads = 0;              ///< parts of the channels that share their weights; 0: none do
     bool folded_norm = false;     ///< the bias is what is left of a norm that an exporter folded into the weights
     bool published = true;        ///< false: published counts leave it out
 
@@ -78,8 +89,8 @@ public:
     void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
     /// map = map + other, both of one shape.
     void add(const Map& map);
-    /// stream + branch: wide where one of them is.
-    Map add(const Map& stream, const Map& branch);
+    /// stream + branch, or another operation on both: wide where one of them is.
+    Map add(const Map& stream, const Map& branch, std::string name = "add");
     /// The sum of `maps`, each with a learned weight, over the sum of the weights. Tan et al., EfficientDet (2020), equation 3.
     Map weighted_sum(const std::vector<Map>& maps);
     /// map = map · a constant, or learned factors that lie as the map does.
@@ -122,8 +133,8 @@ public:
     Map slice(const Map& in, Count channels, bool copied);
     /// Planes of a map whose channels lie side by side.
     Map to_planes(const Map& map);
-    /// Copies `elements` an image: a transpose or a slice that has to be made contiguous.
-    void copy(Count elements, std::string name = "copy");
+    /// Copies `elements` an image: a transpose or a slice that has to be made contiguous. `taken`: of these, those that no kept map has.
+    void copy(Count elements, std::string name = "copy", std::optional<Count> taken = {});
     /// `copy` of elements that lie side by side after it and apart before.
     void transpose_rows(Count elements, std::string name);
     /// Copies `map` so that what lay apart lies side by side.
@@ -137,7 +148,9 @@ public:
     /// Leaves out those of `boxes` an image that overlap, where scripts do it class by class: kernels for each class of each image.
     void suppress(Count boxes);
     /// Attention of `queries` rows to `keys` rows, in each of `windows` of an image. `value_dim`: 0 where values are as wide as keys.
-    OpNode& cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows = 1, Count value_dim = 0);
+    /// `taken`: elements of queries, keys and values that no kept map has; absent: all.
+    OpNode& cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows = 1, Count value_dim = 0,
+                            std::optional<Count> taken = {});
     /// `batch` GEMMs of activations [m, k] · [k, n] an image. `wide`: in fp32 whatever the run's format.
     void gemm(std::string name, Count batch, Count m, Count n, Count k, bool wide = false);
     /// Whether attention that the framework's library has no fused kernel for is separate kernels in fp32.
@@ -182,6 +195,7 @@ private:
     void close_segment();
     /// Kernels that EvoNorm and filter response normalization are made of. `activated`: with their own non-linearity.
     void evo_norm(const Map& map, bool activated);
+    void global_response_norm(const Map& map);
     void filter_response_norm(const Map& map, bool activated);
     /// A norm of each of `rows` equal parts of the map.
     void normalize_rows(const Map& map, Count rows);

@@ -5,7 +5,8 @@
 
 namespace roofcast {
 
-OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows, Count value_dim) {
+OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Count head_dim, Count windows, Count value_dim,
+                                     std::optional<Count> taken) {
     const AttentionSize size{.batch = run_.batch * windows,
                              .heads = heads,
                              .key_dim = head_dim,
@@ -13,7 +14,7 @@ OpNode& ConvBuilder::cross_attention(Count queries, Count keys, Count heads, Cou
                              .queries = queries,
                              .keys = keys};
     OpNode& node = emit("attention", pass_attention(run_, lowering_, stored_, size), Fusion::none,
-                        windows * heads * head_dim * (queries + 2 * keys), windows * heads * head_dim * queries);
+                        taken.value_or(windows * heads * head_dim * (queries + 2 * keys)), windows * heads * head_dim * queries);
     if (!std::get<Attention>(node.op).fused) node.eager_kernels = eager::unfused_attention;
     return node;
 }

@@ -54,9 +54,9 @@ Map ConvBuilder::slice(const Map& in, Count channels, bool copied) {
     return out;
 }
 
-void ConvBuilder::copy(Count elements, std::string name) {
+void ConvBuilder::copy(Count elements, std::string name, std::optional<Count> taken) {
     const Count moved = elements * run_.batch;
-    emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, elements, elements);
+    emit(std::move(name), Move{.read = moved, .written = moved, .precision = stored_}, Fusion::none, taken.value_or(elements), elements);
 }
 
 void ConvBuilder::transpose_rows(Count elements, std::string name) {

@@ -57,4 +57,12 @@ void ConvBuilder::filter_response_norm(const Map& map, bool activated) {
     if (activated) pointwise("threshold", map, 1, 1, Fusion::chain, channels);
 }
 
+void ConvBuilder::global_response_norm(const Map& map) {
+    // Woo et al., ConvNeXt V2 (2023), section 3.2: norm over places, product, scale and shift, sum. Under mixed precision the first two
+    // read 16 bits, and move together what one kernel in fp32 does.
+    constexpr double flops = 6;
+    const double kernels = mixed_precision() ? 3 : 4;
+    wide_pointwise("global_response_norm", map, kernels, flops, 2 * static_cast<double>(map.channels));
+}
+
 }  // namespace roofcast

@@ -72,12 +72,16 @@ Map ConvBuilder::normalized(const Map& map, ConvNorm norm, bool wide) {
         return map;
     }
     if (norm == ConvNorm::evo || norm == ConvNorm::filter_response) return normalize_and_activate(map, norm, Activation::none);
+    if (norm == ConvNorm::global_response) {
+        global_response_norm(map);
+        return map;
+    }
     Map out = map;
     out.wide = norm_ != stored_ || (wide && mixed_precision());
     if (out.wide && !map.wide) convert("cast", map, widening(map.elements() * run_.batch, stored_, wide_));
     if (!out.wide) out = narrowed(map);
     if (norm == ConvNorm::group) return group_norm(out, net.norm_groups);
-    normalize_rows(out, norm == ConvNorm::layer ? map.places() : map.channels);
+    normalize_rows(out, norm == ConvNorm::layer ? map.rows() : map.channels);
     return out;
 }
 
@@ -191,12 +195,12 @@ void ConvBuilder::add(const Map& map) {
     add_in_place("add", map, 2, Fusion::epilogue);
 }
 
-Map ConvBuilder::add(const Map& stream, const Map& branch) {
+Map ConvBuilder::add(const Map& stream, const Map& branch, std::string name) {
     Map out = branch;
     out.wide = stream.wide || branch.wide;
     // Both are read; the sum is written in the wider format.
     const double read = (element_size(format(stream)) + element_size(format(branch))) / element_size(format(out));
-    OpNode& sum = add_in_place("add", out, read, Fusion::epilogue);
+    OpNode& sum = add_in_place(std::move(name), out, read, Fusion::epilogue);
     if (stream.wide != branch.wide) std::get<Elementwise>(sum.op).mixed_operands = 2;
     return out;
 }

@@ -30,6 +30,26 @@ Count rows_of_all(const std::vector<Map>& maps, Count width, const char* key) {
     return elements / width;
 }
 
+/// Throws Error where `maps` do not have one shape.
+void require_equal(const std::vector<Map>& maps, const char* key) {
+    const Map& a = maps.front();
+    for (const Map& b : maps) {
+        // Half of an odd side, stretched again, lacks a place.
+        const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
+        if (a.channels == b.channels && fits(a.height, b.height) && fits(a.width, b.width) && fits(a.depth, b.depth) &&
+            a.tokens == b.tokens && a.window == b.window)
+            continue;
+        const auto size = [](const Map& map) {
+            const std::string tokens = map.tokens > 0 ? fmt::format(" and {} tokens", map.tokens) : std::string{};
+            const std::string windows = map.window > 0 ? fmt::format(" in windows of {}", map.window) : std::string{};
+            return fmt::format("{} x {} x {}{}{}", map.channels, map.height, map.width, tokens, windows);
+        };
+        throw Error({.what = "maps that are added or multiplied must have equal channels and sizes",
+                     .key = key,
+                     .found = fmt::format("{} and {}", size(a), size(b))});
+    }
+}
+
 /// Walks the layers of one net.
 class Walk {
 public:
@@ -101,7 +121,8 @@ private:
     Map joined_places(const std::vector<Map>& in, Count channels);
     Map slice(const Map& x, const ConvLayer& layer);
     Map softmax(const Map& x, Count classes);
-    Map sum(const std::vector<Map>& in, bool weighted);
+    Map combined(const std::vector<Map>& in, const char* name);
+    Map weighted(const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
     const ConvNet& net_;
@@ -115,7 +136,6 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     builder_.repeat_segments(layer.runs);
     if (layer.opens_segment) builder_.segment(layer.segment);
     builder_.on_stream(static_cast<int>(layer.stream));
-    if (is_composite(layer.block)) return backbone_block(builder_, in.front(), layer, layer.size);
     if (layer.segment.empty()) builder_.segment(std::string(roofcast::name(layer.block)));
     return primitive(layer, in);
 }
@@ -132,6 +152,7 @@ Map Walk::convolutions(const ConvLayer& layer, Map x) {
                   .norm = layer.norm.value_or(net_.norm),
                   .activation = layer.activation.value_or(net_.activation),
                   .shared_weights = layer.shared,
+                  .heads = layer.heads > 0 ? heads_of(layer, layer.size) : Count(0),
                   .published = layer.published};
     for (Count i = 0; i < layer.repeat; ++i) {
         if (i > 0 && layer.segment.empty()) builder_.segment("conv");
@@ -171,26 +192,21 @@ Map Walk::softmax(const Map& x, Count classes) {
     return {.channels = classes, .height = x.channels / classes, .width = x.places()};
 }
 
-Map Walk::sum(const std::vector<Map>& in, bool weighted) {
-    const Map& a = in.front();
-    for (const Map& b : in) {
-        // Half of an odd side, stretched again, lacks a place.
-        const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
-        if (a.channels != b.channels || !fits(a.height, b.height) || !fits(a.width, b.width) || !fits(a.depth, b.depth)) {
-            const auto size = [](const Map& map) { return fmt::format("{} x {} x {}", map.channels, map.height, map.width); };
-            throw Error({.what = "layers that are added must have equal channels and sizes",
-                         .key = "add",
-                         .found = fmt::format("{} and {}", size(a), size(b))});
-        }
-    }
-    if (weighted) return builder_.weighted_sum(in);
-    Map sum = a;
-    for (std::size_t i = 1; i < in.size(); ++i) sum = builder_.add(in[i], sum);
-    return sum;
+Map Walk::combined(const std::vector<Map>& in, const char* name) {
+    require_equal(in, name);
+    Map all = in.front();
+    for (std::size_t i = 1; i < in.size(); ++i) all = builder_.add(in[i], all, name);
+    return all;
+}
+
+Map Walk::weighted(const std::vector<Map>& in) {
+    require_equal(in, "add");
+    return builder_.weighted_sum(in);
 }
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
+    require_whole(x, layer.block);
     switch (layer.block) {
         case ConvBlock::conv:
             return convolutions(layer, x);
@@ -220,7 +236,7 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::concat:
             return builder_.concat(in);
         case ConvBlock::add: {
-            const Map y = sum(in, layer.weighted);
+            const Map y = layer.weighted ? weighted(in) : combined(in, "add");
             builder_.activate(y, layer.activation.value_or(Activation::none));
             return y;
         }
@@ -229,8 +245,11 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
         case ConvBlock::affine:
         case ConvBlock::pointwise:
         case ConvBlock::scale:
-        case ConvBlock::multiply:
             return by_element(layer, x);
+        case ConvBlock::multiply:
+            if (in.size() > 1) return combined(in, "multiply");
+            builder_.scale(x, static_cast<double>(layer.size));
+            return x;
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
         case ConvBlock::blurpool:
@@ -248,7 +267,8 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
     switch (layer.block) {
         case ConvBlock::normalize: {
             const ConvNorm norm = layer.norm.value_or(net_.norm);
-            if (layer.wide) return builder_.normalized(x, norm, true);
+            if (layer.heads > 0) return normalized_heads(builder_, x, norm, heads_of(layer, x.channels));
+            if (layer.wide || !layer.cast) return builder_.normalized(x, norm, layer.wide);
             return builder_.normalize_and_activate(x, norm, layer.activation.value_or(Activation::none));
         }
         case ConvBlock::positions:
@@ -264,9 +284,6 @@ Map Walk::by_element(const ConvLayer& layer, const Map& x) {
             if (!layer.wide) builder_.pointwise_kernels("pointwise", x, layer.kernels, layer.flops).weights = parameters;
             return x;
         }
-        case ConvBlock::multiply:
-            builder_.scale(x, static_cast<double>(layer.size));
-            return x;
         default:
             return builder_.layer_scale(x);
     }

@@ -17,8 +17,12 @@ class Lifetimes {
 public:
     explicit Lifetimes(const ConvNet& net);
 
-    /// A part of a map that is kept with it.
-    [[nodiscard]] bool is_view(std::size_t i) const { return layers_[i].block == ConvBlock::slice && !layers_[i].copied; }
+    /// A part of a map, or a map seen otherwise, that is kept with it.
+    [[nodiscard]] bool is_view(std::size_t i) const {
+        const ConvBlock block = layers_[i].block;
+        return (block == ConvBlock::slice && !layers_[i].copied) || block == ConvBlock::view || block == ConvBlock::first_rows ||
+               block == ConvBlock::extra_tokens;
+    }
     /// Whether a layer behind the next one reads it.
     [[nodiscard]] bool outlives_next(std::size_t i) const { return last_use_[i] > i + 1; }
     /// Layers that none behind `i` reads: their maps can go. No views.

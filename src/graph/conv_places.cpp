@@ -14,41 +14,13 @@ namespace {
 
 Map projected(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     const Map x = b.narrowed(in);
-    OpNode& node = b.linear(x.places(), x.channels, layer.size, layer.bias);
+    OpNode& node = b.linear(x.rows(), x.channels, layer.size, layer.bias);
     if (layer.shared) node.weights = 0;
-    const Map y = b.as_rows({.channels = layer.size, .height = x.height, .width = x.width});
+    Map y = b.as_rows(x);
+    y.channels = layer.size;
+    y.kept = y.planar = false;
     b.activate(y, layer.activation.value_or(Activation::none));
     return y;
-}
-
-Map dot_product(ConvBuilder& b, const Map& queries, const Map& keys, const ConvLayer& layer) {
-    const Count inner = layer.inner > 0 ? layer.inner : layer.size, heads = heads_of(layer, inner);
-    heads_of(layer, layer.size);
-    const Count side = layer.window;
-    const bool windowed = side > 0 && side < std::max(queries.height, queries.width);
-    // Vaswani et al., HaloNet (2021): keys of a window reach beyond it.
-    const Count key_side = !windowed ? keys.height : layer.kernel > 1 ? Count(layer.kernel) : side;
-    const Count windows = windowed ? windows_along(queries.height, side) * windows_along(queries.width, side) : Count(layer.area);
-    if (!windowed && windows > std::min(queries.places(), keys.places()))
-        throw Error({.what = "a map cannot be cut into more stripes than it has places",
-                     .key = "area",
-                     .found = std::to_string(layer.area),
-                     .expected = fmt::format("at most {}", std::min(queries.places(), keys.places()))});
-    const HeadShape shape{.windows = windows,
-                          .queries = windowed ? side * side : queries.places() / windows,
-                          .keys = windowed ? key_side * key_side : keys.places() / windows,
-                          .heads = heads,
-                          .key_dim = inner / heads,
-                          .value_dim = layer.size / heads};
-    const std::size_t before = b.nodes().size();
-    scored_attention(b, layer, shape, windowed ? side : queries.height, key_side);
-    for (std::size_t i = before; !layer.published && i < b.nodes().size(); ++i) b.nodes()[i].macs = 0;
-    return {.channels = layer.size, .height = queries.height, .width = queries.width};
-}
-
-Map channel_product(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
-    channel_products(b, in.places(), heads_of(layer, layer.size), layer.size);
-    return {.channels = layer.size, .height = in.height, .width = in.width};
 }
 
 Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
@@ -145,9 +117,9 @@ Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
         case ConvBlock::project:
             return projected(b, x, layer);
         case ConvBlock::dot_product:
-            return dot_product(b, x, in.back(), layer);
+            return attention(b, x, in.back(), layer);
         case ConvBlock::channel_product:
-            return channel_product(b, x, layer);
+            return channel_attention(b, x, layer);
         case ConvBlock::mix_places:
             return mixed_places(b, x, layer);
         case ConvBlock::lstm:
@@ -159,16 +131,18 @@ Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
         case ConvBlock::resize:
             return b.interpolate(x, {.channels = x.channels, .height = in.back().height, .width = in.back().width}, layer.bilinear);
         case ConvBlock::transpose:
-            b.transpose_rows(x.elements(), "transpose");
-            return {.channels = x.channels, .height = x.height, .width = x.width};
+            b.transpose_rows(x.channels * x.places(), "transpose");
+            return {.channels = x.channels, .height = x.height, .width = x.width, .tokens = x.tokens};
         case ConvBlock::sum_of_parts:
             require_divided(x.channels, layer.size);
             return b.sum_of_parts(x, layer.size);
         case ConvBlock::synchronize:
             b.read_back_sizes();
             return x;
-        default:
+        case ConvBlock::empty:
             return empty(in, layer);
+        default:
+            return with_layout(b, in, layer);
     }
 }
 

@@ -25,12 +25,6 @@ Count heads_of(const ConvLayer& layer, Count width) {
                  .found = fmt::format("{} heads for {} channels", heads, width)});
 }
 
-Count value_channels(const ConvLayer& layer, Count width) {
-    const auto channels = static_cast<Count>((layer.expand > 0 ? layer.expand : 1) * static_cast<double>(width));
-    heads_of(layer, channels);
-    return channels;
-}
-
 void add_positions(OpNode& attention, const ConvLayer& layer, Count heads, Count side) {
     if (layer.position_network) {
         constexpr double width = 512, kernels = 8;
@@ -63,7 +57,7 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, b
     const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
     b.pointwise_kernels("scale", queries, 1, 1);
     // Heads are a dimension inside that of tokens; batched GEMMs want them outside.
-    if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first");
+    if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first", shape.taken);
     b.gemm("scores", groups, shape.queries, shape.keys, shape.key_dim);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
     b.softmax(scores.height, shape.keys, wide);

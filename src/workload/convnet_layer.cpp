@@ -64,6 +64,7 @@ private:
 
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
         if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
+        if (spec.is(or_none) && !table_.get(spec.name)->is_boolean()) return;
         if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
         throw error(spec.name, *table_.get(spec.name),
                     "a layer of this block needs its number (docs/reference/models.md: channels, window, factor)", {},
@@ -79,23 +80,20 @@ private:
     /// Options that would be ignored beside others.
     void check_combinations(const ConvLayer& layer) const {
         const auto refuse = [this](std::string_view key, bool ignored, const char* why, const char* expected) {
-            if (const toml::node* node = table_.get(key); node != nullptr && ignored) throw error(key, *node, why, {}, expected);
+            if (ignored) throw error(key, table_.contains(key) ? *table_.get(key) : table_, why, {}, expected);
         };
-        for (const std::string_view key : {"score_passes", "wide_scores", "library_attention"})
-            refuse(key, layer.fused_attention, "a fused kernel keeps its scores to itself", "fused_attention = false as well");
+        constexpr const char *kept = "a fused kernel keeps its scores to itself", *separate = "fused_attention = false as well";
+        refuse("score_passes", layer.score_passes > 0 && layer.fused_attention, kept, separate);
+        refuse("wide_scores", layer.wide_scores && layer.fused_attention, kept, separate);
+        refuse("library_attention", layer.library_attention && layer.fused_attention, kept, separate);
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "talking heads need separate attention kernels",
                "no fused_attention = false as well");
-        refuse("shifted", layer.window == 0, "only windows can be shifted", "a window as well");
-        refuse("shifted", layer.cross_covariance, "these scores are not those of windows", "no cross_covariance");
-        const bool attends = layer.block == ConvBlock::attend || layer.block == ConvBlock::transformer;
-        for (const std::string_view key : {"window", "shifted", "relative_positions", "position_network", "decomposed_positions",
-                                           "fused_attention", "library_attention", "talking_heads", "cross_covariance"})
-            refuse(key, attends && layer.reduction > 1, "keys of a smaller map are attended to by plain fused attention", "no reduction");
-        for (const std::string_view key : {"inner", "expand"})
-            refuse(key, layer.block == ConvBlock::attend && layer.reduction > 1, "its GEMMs are as wide as its output", "no reduction");
+        refuse("shifted", layer.shifted && layer.size == 0, "only windows can be shifted", "windows as well");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
-        refuse("parts", layer.from.size() > 1, "each map that is read is a part", "one map in from");
+        refuse("parts", layer.from.size() > 1 && table_.contains("parts"), "each map that is read is a part", "one map in from");
+        refuse("multiply", layer.block == ConvBlock::multiply && layer.from.size() > 1 && layer.size > 0,
+               "a product of maps has no parameters", "multiply = true");
     }
 
     void require_option(const BlockSpec& spec, std::string_view key, const toml::node& node) const {
@@ -109,14 +107,13 @@ private:
 
     void read_option(ConvLayer& layer, std::string_view key, const toml::node& node) {
         for (const auto& field : counts) {
-            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" || key == "stream" ? 0 : 1);
+            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" || key == "stream" || key == "score_passes" ? 0 : 1);
         }
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
         }
         if (key == "scaled") flag(key, node);  // read where nets are scaled
         if (key == "padding") layer.padding = count(key, node, 0);
-        if (key == "expand") layer.expand = number(key, node);
         if (key == "flops") layer.flops = number(key, node);
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
@@ -201,10 +198,6 @@ std::string_view name(ConvBlock block) {
         if (spec.block == block) return spec.name;
     }
     return {};
-}
-
-bool is_composite(ConvBlock block) {
-    return std::any_of(block_specs.begin(), block_specs.end(), [block](const BlockSpec& s) { return s.block == block && s.is(composite); });
 }
 
 const BlockSpec* primitive_of(const toml::table& layer) {

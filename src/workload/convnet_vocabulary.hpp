@@ -18,12 +18,12 @@ namespace roofcast {
 /// What else a block's entry may say.
 enum BlockTraits : unsigned {
     plain = 0,
-    bare = 1,        ///< `true` may stand in place of its number
-    repeated = 2,    ///< `repeat` may be above 1
-    several = 4,     ///< reads several maps
-    composite = 8,   ///< a block of its own
-    paired = 16,     ///< reads two maps
-    fractional = 32  ///< its number need not be whole
+    bare = 1,         ///< `true` may stand in place of its number
+    repeated = 2,     ///< `repeat` may be above 1
+    several = 4,      ///< reads several maps
+    paired = 8,       ///< reads two maps
+    fractional = 16,  ///< its number need not be whole
+    or_none = 32      ///< 0 may be its number
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
@@ -45,9 +45,9 @@ struct BlockSpec {
 
 inline constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv,
-              "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published shared", repeated},
+              "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published shared heads", repeated},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
-    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide", bare},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide cast heads", bare},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"blurpool", ConvBlock::blurpool, "stride"},
@@ -60,9 +60,16 @@ inline constexpr std::array block_specs{
     BlockSpec{"concat", ConvBlock::concat, "", bare | several},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
     BlockSpec{"planes", ConvBlock::planes, "", bare},
+    BlockSpec{"narrow", ConvBlock::narrow, "", bare},
+    BlockSpec{"local_mix", ConvBlock::local_mix, "heads stride", paired},
+    BlockSpec{"view", ConvBlock::view, "wide channels_last", bare},
+    BlockSpec{"first_rows", ConvBlock::first_rows, ""},
+    BlockSpec{"extra_tokens", ConvBlock::extra_tokens, "", or_none},
+    BlockSpec{"window_partition", ConvBlock::window_partition, "shifted", or_none},
+    BlockSpec{"window_reverse", ConvBlock::window_reverse, "", bare},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide flops table", bare | fractional},
     BlockSpec{"scale", ConvBlock::scale, "", bare},
-    BlockSpec{"multiply", ConvBlock::multiply, "", bare},
+    BlockSpec{"multiply", ConvBlock::multiply, "", bare | several},
     BlockSpec{"join", ConvBlock::join, "", several},
     BlockSpec{"softmax", ConvBlock::softmax, ""},
     BlockSpec{"suppress", ConvBlock::suppress, "", several},
@@ -78,33 +85,12 @@ inline constexpr std::array block_specs{
     BlockSpec{"project", ConvBlock::project, "bias activation shared"},
     BlockSpec{"dot_product", ConvBlock::dot_product,
               "heads inner area published window kernel relative_positions position_network decomposed_positions fused_attention "
-              "library_attention score_passes wide_scores copies",
+              "library_attention score_passes wide_scores copies talking_heads bias heads_first",
               several},
-    BlockSpec{"channel_product", ConvBlock::channel_product, "heads"},
+    BlockSpec{"channel_product", ConvBlock::channel_product, "heads normalized"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
     BlockSpec{"add", ConvBlock::add, "activation weighted", bare | several},
-    BlockSpec{"convnext", ConvBlock::convnext, "kernel expand conv_mlp response_norm", repeated | composite},
-    BlockSpec{"poolformer", ConvBlock::poolformer, "expand bias norm layer_scale residual_scale", repeated | composite},
-    BlockSpec{"convformer", ConvBlock::convformer, "kernel expand layer_scale residual_scale", repeated | composite},
-    BlockSpec{"transformer", ConvBlock::transformer,
-              "heads stride expand window reduction tokens kernel bias layer_scale residual_scale pooled_shortcut "
-              "relative_positions position_network talking_heads cross_covariance gated activation fused_attention",
-              repeated | composite},
-    BlockSpec{
-        "attend", ConvBlock::attend,
-        "heads stride inner expand window shifted reduction tokens separate_projections bias layer_scale residual_scale pooled_shortcut "
-        "relative_positions position_network decomposed_positions library_attention score_passes wide_scores talking_heads "
-        "cross_covariance norm "
-        "shortcut fused_attention wide",
-        repeated | composite},
-    BlockSpec{"local_attend", ConvBlock::local_attend, "heads inner expand stride reduction bias activation talking_heads",
-              repeated | composite},
-    BlockSpec{"pooling_attend", ConvBlock::pooling_attend, "heads stride reduction tokens", repeated | composite},
-    BlockSpec{"mlp", ConvBlock::mlp, "expand inner tokens kernel bias layer_scale residual_scale gated activation norm shortcut wide",
-              bare | repeated | composite},
-    BlockSpec{"class_attention", ConvBlock::class_attention, "heads expand bias layer_scale feed_forward", bare | repeated | composite},
-    BlockSpec{"outlook", ConvBlock::outlook, "heads kernel expand bias", repeated | composite},
 };
 
 /// Names that blocks had, and what stands in their place.
@@ -137,8 +123,6 @@ inline constexpr std::array counts{
     CountOption{"table", &ConvLayer::table},
     CountOption{"copies", &ConvLayer::copies},
     CountOption{"window", &ConvLayer::window},
-    CountOption{"reduction", &ConvLayer::reduction},
-    CountOption{"tokens", &ConvLayer::tokens},
     CountOption{"score_passes", &ConvLayer::score_passes},
 };
 
@@ -148,36 +132,31 @@ struct FlagOption {
 };
 inline constexpr std::array flags{
     FlagOption{"bias", &ConvLayer::bias},
-    FlagOption{"shortcut", &ConvLayer::shortcut},
     FlagOption{"published", &ConvLayer::published},
     FlagOption{"shared", &ConvLayer::shared},
     FlagOption{"weighted", &ConvLayer::weighted},
-    FlagOption{"separate_projections", &ConvLayer::separate_projections},
     FlagOption{"shifted", &ConvLayer::shifted},
-    FlagOption{"layer_scale", &ConvLayer::layer_scale},
-    FlagOption{"pooled_shortcut", &ConvLayer::pooled_shortcut},
-    FlagOption{"residual_scale", &ConvLayer::residual_scale},
-    FlagOption{"conv_mlp", &ConvLayer::conv_mlp},
-    FlagOption{"response_norm", &ConvLayer::response_norm},
     FlagOption{"relative_positions", &ConvLayer::relative_positions},
     FlagOption{"position_network", &ConvLayer::position_network},
     FlagOption{"talking_heads", &ConvLayer::talking_heads},
-    FlagOption{"cross_covariance", &ConvLayer::cross_covariance},
     FlagOption{"bilinear", &ConvLayer::bilinear},
     FlagOption{"gated", &ConvLayer::gated},
     FlagOption{"fused_attention", &ConvLayer::fused_attention},
-    FlagOption{"feed_forward", &ConvLayer::feed_forward},
     FlagOption{"decomposed_positions", &ConvLayer::decomposed_positions},
     FlagOption{"library_attention", &ConvLayer::library_attention},
     FlagOption{"wide_scores", &ConvLayer::wide_scores},
     FlagOption{"wide", &ConvLayer::wide},
+    FlagOption{"heads_first", &ConvLayer::heads_first},
+    FlagOption{"channels_last", &ConvLayer::channels_last},
+    FlagOption{"normalized", &ConvLayer::normalized},
+    FlagOption{"cast", &ConvLayer::cast},
     FlagOption{"copied", &ConvLayer::copied},
 };
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
                                                                    "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
-inline constexpr std::array<std::string_view, 9> norm_names{"none",         "batch",    "layer", "frozen",         "group",
-                                                            "standardized", "instance", "evo",   "filter_response"};
+inline constexpr std::array<std::string_view, 10> norm_names{"none",         "batch",    "layer", "frozen",         "group",
+                                                            "standardized", "instance", "evo",   "filter_response", "global_response"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
 /// The place of `text` among `names`. Throws what `refuse(expected, suggestion)` makes where it is none of them.

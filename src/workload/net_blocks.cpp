@@ -73,8 +73,8 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
 
 }  // namespace
 
-bool NetBlock::repeats_inside() const {
-    return std::any_of(arguments.begin(), arguments.end(), [](const BlockArgument& argument) { return argument.name == repeat; });
+bool NetBlock::has_argument(std::string_view wanted) const {
+    return std::any_of(arguments.begin(), arguments.end(), [wanted](const BlockArgument& argument) { return argument.name == wanted; });
 }
 
 FileBlocks::FileBlocks(const toml::node* blocks, std::string file) : file_(std::move(file)) {

@@ -31,7 +31,8 @@ struct NetBlock {
 
     static constexpr const char* repeat = "repeat";
     /// Whether the `repeat` of a call is an argument: what the block repeats lies inside.
-    [[nodiscard]] bool repeats_inside() const;
+    [[nodiscard]] bool repeats_inside() const { return has_argument(repeat); }
+    [[nodiscard]] bool has_argument(std::string_view name) const;
 };
 
 /// The blocks of one file.

@@ -21,20 +21,23 @@ std::int64_t unbounded_channels(const ConvNet& net, const ConvLayer& layer, cons
         case ConvBlock::affine:
         case ConvBlock::upsample:
         case ConvBlock::planes:
+        case ConvBlock::narrow:
+        case ConvBlock::transpose:
+        case ConvBlock::local_mix:
+        case ConvBlock::view:
+        case ConvBlock::first_rows:
+        case ConvBlock::extra_tokens:
+        case ConvBlock::window_partition:
+        case ConvBlock::window_reverse:
         case ConvBlock::pointwise:
         case ConvBlock::scale:
         case ConvBlock::multiply:
         case ConvBlock::suppress:
         case ConvBlock::resize:
-        case ConvBlock::transpose:
         case ConvBlock::synchronize:
         case ConvBlock::channel_gate:
         case ConvBlock::mix_places:
         case ConvBlock::add:
-        case ConvBlock::mlp:
-        case ConvBlock::class_attention:
-        case ConvBlock::outlook:
-        case ConvBlock::convnext:
             return entering;
         case ConvBlock::concat:
             return std::accumulate(in.begin(), in.end(), std::int64_t{0});

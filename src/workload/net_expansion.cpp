@@ -71,12 +71,15 @@ private:
         for (const Maps& item : items) from.insert(from.end(), item.begin(), item.end());
         const BlockSpec* primitive = primitive_of(entry.table);
         if (primitive != nullptr) return {add(entry, from)};
+        const NetBlock* called = nullptr;
         for (const auto& [key, node] : entry.table) {
             const NetBlock* block = siblings->find(key.str());
             if (block == nullptr) block = library_.find(std::string(key.str()));
-            if (block != nullptr) return calls(entry, *block, std::move(from));
+            // An argument may have the name of another block.
+            if (block != nullptr && (called == nullptr || block->has_argument(called->name))) called = block;
         }
-        throw unknown_block(entry, *siblings);
+        if (called == nullptr) throw unknown_block(entry, *siblings);
+        return calls(entry, *called, std::move(from));
     }
 
     Error unknown_block(const LayerEntry& entry, const FileBlocks& siblings) const {
@@ -119,7 +122,7 @@ private:
         check_weights(entry, layer, entering.front());
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
-        segment_.opens = is_composite(layer.block) && !segment_.name.empty();
+        segment_.opens = false;
         channels_.push_back(output_channels(net_, layer, entering));
         layers_.push_back(std::move(layer));
         return index;
@@ -127,11 +130,9 @@ private:
 
     /// Compound scaling of what the net itself lists.
     void scale(const LayerEntry& entry, ConvLayer& layer) const {
-        const bool block = is_composite(layer.block);
-        if (block) layer.repeat = scaling_.repeats(layer.repeat);
         const toml::node* scaled = entry.table.get("scaled");
         if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
-        if (block || layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
+        if (layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
     }
 
     /// Weights are shared with an equal convolution or projection before.
