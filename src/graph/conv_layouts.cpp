@@ -90,7 +90,9 @@ Map with_layout(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
             return b.narrowed(x);
         case ConvBlock::transpose: {
             b.transpose_rows(x.channels * x.places(), "transpose");
-            return x;
+            Map y = x;
+            y.kept = y.by_rows = false;
+            return y;
         }
         case ConvBlock::local_mix:
             return locally_mixed(b, x, in.back(), layer);
