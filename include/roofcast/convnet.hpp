@@ -108,6 +108,7 @@ struct ConvLayer {
     bool shared = false;                        ///< convolution, projection: with the weights of another one
     bool weighted = false;                      ///< sum: each map has a learned weight, and all weights are normalized
     bool published = true;                      ///< convolution: false where published counts leave it out
+    bool key_bias = false;                      ///< dot product: a learned bias for each head and key, which a kernel of its own adds
     bool heads_first = false;                   ///< dot product: heads lie apart already
     bool channels_last = false;                 ///< view: as rows of channels, which linear layers leave
     bool normalized = false;                    ///< channel product: queries and keys are normalized over places

@@ -39,7 +39,7 @@ void scored_attention(ConvBuilder& b, const ConvLayer& layer, const HeadShape& s
     add_positions(node, layer, shape.heads, key_side);
     if (!std::get<Attention>(node.op).fused) node.eager_kernels += static_cast<double>(layer.copies);
     std::get<Attention>(node.op).biased = layer.relative_positions || layer.position_network || layer.decomposed_positions;
-    if (layer.bias) {
+    if (layer.key_bias) {
         std::get<Attention>(node.op).fused = false;
         node.weights += static_cast<double>(shape.heads * shape.keys);
         b.weigh({.channels = shape.heads, .height = shape.queries, .width = shape.keys});  // their sum with the scores

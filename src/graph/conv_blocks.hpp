@@ -30,7 +30,7 @@ Map channel_attention(ConvBuilder& b, const Map& in, const ConvLayer& layer);
 /// Heads that attend, in each of `windows` of an image.
 struct HeadShape {
     Count windows = 1, queries = 0, keys = 0, heads = 1, key_dim = 0, value_dim = 0;
-    bool heads_first = false;  ///< queries, keys and values of a head are side by side
+    bool heads_first = false;      ///< queries, keys and values of a head are side by side
     std::optional<Count> taken{};  ///< elements of queries, keys and values that no kept map has; absent: all
 };
 /// Attention of separate GEMMs, whose heads are copied to be side by side and back. `passes`: kernels over the scores besides;

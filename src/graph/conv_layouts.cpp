@@ -76,11 +76,13 @@ Map normalized_heads(ConvBuilder& b, const Map& x, ConvNorm norm, Count heads) {
 }
 
 void require_whole(const Map& x, ConvBlock block) {
-    constexpr std::array by_row{ConvBlock::normalize, ConvBlock::maxpool, ConvBlock::avgpool, ConvBlock::slice,       ConvBlock::view,
-                                ConvBlock::pointwise, ConvBlock::scale,   ConvBlock::affine,  ConvBlock::multiply,    ConvBlock::add,
-                                ConvBlock::project,   ConvBlock::linear,  ConvBlock::concat,  ConvBlock::dot_product, ConvBlock::window_reverse};
+    constexpr std::array by_row{ConvBlock::normalize, ConvBlock::maxpool,     ConvBlock::avgpool,       ConvBlock::slice,
+                                ConvBlock::view,      ConvBlock::pointwise,   ConvBlock::scale,         ConvBlock::affine,
+                                ConvBlock::multiply,  ConvBlock::add,         ConvBlock::project,       ConvBlock::linear,
+                                ConvBlock::concat,    ConvBlock::dot_product, ConvBlock::window_reverse};
     if (x.window == 0 || std::find(by_row.begin(), by_row.end(), block) != by_row.end()) return;
-    throw Error({.what = "the map is cut into windows", .found = fmt::format("windows of {}", x.window), .expected = "window_reverse before it"});
+    throw Error(
+        {.what = "the map is cut into windows", .found = fmt::format("windows of {}", x.window), .expected = "window_reverse before it"});
 }
 
 Map with_layout(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
@@ -88,12 +90,6 @@ Map with_layout(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
     switch (layer.block) {
         case ConvBlock::narrow:
             return b.narrowed(x);
-        case ConvBlock::transpose: {
-            b.transpose_rows(x.channels * x.places(), "transpose");
-            Map y = x;
-            y.kept = y.by_rows = false;
-            return y;
-        }
         case ConvBlock::local_mix:
             return locally_mixed(b, x, in.back(), layer);
         case ConvBlock::view:

@@ -57,7 +57,8 @@ void separate_attention(ConvBuilder& b, const HeadShape& shape, double passes, b
     const Map queries = rows(groups * shape.queries, shape.key_dim), scores = rows(groups * shape.queries, shape.keys);
     b.pointwise_kernels("scale", queries, 1, 1);
     // Heads are a dimension inside that of tokens; batched GEMMs want them outside.
-    if (!shape.heads_first) b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first", shape.taken);
+    if (!shape.heads_first)
+        b.copy(queries.elements() + groups * shape.keys * (shape.key_dim + shape.value_dim), "heads_first", shape.taken);
     b.gemm("scores", groups, shape.queries, shape.keys, shape.key_dim);
     if (passes > 0) b.broadcast_kernels("score_bias", scores, passes);
     b.softmax(scores.height, shape.keys, wide);

@@ -25,7 +25,7 @@ class LayerReader {
 public:
     LayerReader(const toml::table& layer, std::size_t index, const Scope& scope) : table_(layer), index_(index), scope_(scope) {}
 
-    ConvLayer read(std::size_t inputs) {
+    ConvLayer read(std::size_t inputs, bool forward) {
         const BlockSpec& spec = *primitive_of(table_);
         ConvLayer layer;
         layer.block = spec.block;
@@ -41,6 +41,12 @@ public:
             } else {
                 require_option(spec, key.str(), node);
                 read_option(layer, key.str(), node);
+            }
+        }
+        if (forward) {
+            for (const std::string& option : words(spec.options)) {
+                if (!table_.contains(option) && scope_.argument(option) != nullptr)
+                    read_option(layer, option, toml::value<std::string>(option));
             }
         }
         constexpr std::array strides_by_window{ConvBlock::maxpool, ConvBlock::avgpool, ConvBlock::transposed};
@@ -107,7 +113,9 @@ private:
 
     void read_option(ConvLayer& layer, std::string_view key, const toml::node& node) {
         for (const auto& field : counts) {
-            if (field.key == key) layer.*field.member = count(key, node, key == "repeat" || key == "window" || key == "stream" || key == "score_passes" ? 0 : 1);
+            if (field.key == key)
+                layer.*field.member =
+                    count(key, node, key == "repeat" || key == "window" || key == "stream" || key == "score_passes" ? 0 : 1);
         }
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
@@ -183,7 +191,10 @@ private:
 
     Error error(std::string_view key, const toml::node& node, std::string what, std::string found, std::string expected,
                 std::string suggestion = {}) const {
-        return scope_.error(place(key), node, std::move(what), std::move(found), std::move(expected), std::move(suggestion));
+        const bool forwarded = node.source().begin.line == 0;
+        if (forwarded && found.empty()) found = value_text(node);
+        return scope_.error(place(key), forwarded ? table_ : node, std::move(what), std::move(found), std::move(expected),
+                            std::move(suggestion));
     }
 
     const toml::table& table_;
@@ -207,8 +218,8 @@ const BlockSpec* primitive_of(const toml::table& layer) {
     return nullptr;
 }
 
-ConvLayer read_conv_layer(const toml::table& layer, std::size_t index, const Scope& scope, std::size_t inputs) {
-    return LayerReader(layer, index, scope).read(inputs);
+ConvLayer read_conv_layer(const LayerEntry& entry, std::size_t inputs) {
+    return LayerReader(entry.table, entry.index, entry.scope).read(inputs, forwards(entry));
 }
 
 }  // namespace roofcast

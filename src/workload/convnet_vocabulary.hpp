@@ -27,9 +27,9 @@ enum BlockTraits : unsigned {
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
-inline constexpr std::array<std::string_view, 5> options_of_every_layer{"from", "repeat", "name", "when", "stream"};
+inline constexpr std::array<std::string_view, 6> options_of_every_layer{"from", "repeat", "name", "when", "stream", "forward"};
 /// What every call of a block may say.
-inline constexpr std::array<std::string_view, 5> options_of_every_call{"from", "repeat", "name", "when", "each"};
+inline constexpr std::array<std::string_view, 6> options_of_every_call{"from", "repeat", "name", "when", "each", "forward"};
 
 constexpr bool is_one_of(std::span<const std::string_view> keys, std::string_view key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -45,7 +45,8 @@ struct BlockSpec {
 
 inline constexpr std::array block_specs{
     BlockSpec{"conv", ConvBlock::conv,
-              "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published shared heads", repeated},
+              "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published shared heads",
+              repeated},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
     BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide cast heads", bare},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
@@ -85,7 +86,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"project", ConvBlock::project, "bias activation shared"},
     BlockSpec{"dot_product", ConvBlock::dot_product,
               "heads inner area published window kernel relative_positions position_network decomposed_positions fused_attention "
-              "library_attention score_passes wide_scores copies talking_heads bias heads_first",
+              "library_attention score_passes wide_scores copies talking_heads key_bias heads_first",
               several},
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads normalized"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
@@ -146,6 +147,7 @@ inline constexpr std::array flags{
     FlagOption{"library_attention", &ConvLayer::library_attention},
     FlagOption{"wide_scores", &ConvLayer::wide_scores},
     FlagOption{"wide", &ConvLayer::wide},
+    FlagOption{"key_bias", &ConvLayer::key_bias},
     FlagOption{"heads_first", &ConvLayer::heads_first},
     FlagOption{"channels_last", &ConvLayer::channels_last},
     FlagOption{"normalized", &ConvLayer::normalized},
@@ -155,8 +157,8 @@ inline constexpr std::array flags{
 
 inline constexpr std::array<std::string_view, 10> activation_names{"none",        "relu",    "relu6", "leaky_relu", "hardswish",
                                                                    "hardsigmoid", "sigmoid", "silu",  "gelu",       "star_relu"};
-inline constexpr std::array<std::string_view, 10> norm_names{"none",         "batch",    "layer", "frozen",         "group",
-                                                            "standardized", "instance", "evo",   "filter_response", "global_response"};
+inline constexpr std::array<std::string_view, 10> norm_names{"none",         "batch",    "layer", "frozen",          "group",
+                                                             "standardized", "instance", "evo",   "filter_response", "global_response"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
 
 /// The place of `text` among `names`. Throws what `refuse(expected, suggestion)` makes where it is none of them.

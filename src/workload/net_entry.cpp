@@ -59,6 +59,10 @@ bool is_for_each(const LayerEntry& entry) {
     return flag_of(entry, "each", false);
 }
 
+bool forwards(const LayerEntry& entry) {
+    return flag_of(entry, "forward", false);
+}
+
 std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {
     const toml::node* node = entry.table.get("from");
     if (node == nullptr) return {outputs.last()};
@@ -121,7 +125,8 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
     }
     form += "}";
     for (const BlockArgument& argument : block.arguments) {
-        if (argument.required && !entry.table.contains(argument.name))
+        const bool given = entry.table.contains(argument.name) || (forwards(entry) && entry.scope.argument(argument.name) != nullptr);
+        if (argument.required && !given)
             throw entry.error(block.name, fmt::format("the block needs an argument: {}", argument.name), {}, form);
     }
     for (const auto& [key, node] : entry.table) {

@@ -56,6 +56,9 @@ bool is_present(const LayerEntry& entry);
 /// Whether `each` is true: a block is called on each map by itself.
 bool is_for_each(const LayerEntry& entry);
 
+/// Whether `forward` is true: options that are not given are arguments of the same name.
+bool forwards(const LayerEntry& entry);
+
 /// The value of `repeat`.
 std::int64_t repeats_of(const LayerEntry& entry);
 

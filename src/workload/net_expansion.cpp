@@ -102,7 +102,7 @@ private:
     /// Appends a primitive.
     Number add(const LayerEntry& entry, const Maps& from) {
         if (layers_.size() >= most_layers) throw entry.error("", "the net is too large", {}, fmt::format("at most {} layers", most_layers));
-        ConvLayer layer = read_conv_layer(entry.table, entry.index, entry.scope, from.size());
+        ConvLayer layer = read_conv_layer(entry, from.size());
         if (layer.block == ConvBlock::add && from.size() < 2)
             throw entry.error("add", "a sum needs two maps or more", "one", "from = [\"previous\", …]");
         const auto index = static_cast<Number>(layers_.size());
@@ -229,6 +229,7 @@ private:
         if (auto* number = std::get_if<double>(&channels); number != nullptr && turn.scaled && !size.is_boolean() && is_channels(*number))
             *number = static_cast<double>(scaling_.channels(static_cast<Number>(*number)));
         scope.set("channels", std::move(channels));
+        const bool forwarding = forwards(entry);
         for (const BlockArgument& argument : block.arguments) {
             const toml::node* given = entry.table.get(argument.name);
             if (argument.name == NetBlock::repeat) {
@@ -237,6 +238,8 @@ private:
                 scope.set(argument.name, 1.0);
             } else if (given != nullptr) {
                 scope.set(argument.name, entry.scope.value(entry.key(argument.name), *given, true));
+            } else if (const Value* same = forwarding ? entry.scope.argument(argument.name) : nullptr) {
+                scope.set(argument.name, *same);
             } else {
                 const toml::value<std::string> standard(argument.standard);
                 scope.set(argument.name, scope.value(fmt::format("blocks.{}.arguments", block.name), standard, true));

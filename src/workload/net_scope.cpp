@@ -26,8 +26,13 @@ bool is_word(std::string_view text) {
 
 }  // namespace
 
+const Value* Scope::argument(std::string_view name) const {
+    const auto found = arguments_.find(name);
+    return found == arguments_.end() ? nullptr : &found->second;
+}
+
 std::optional<Value> Scope::find(std::string_view name) const {
-    if (const auto found = arguments_.find(name); found != arguments_.end()) return found->second;
+    if (const Value* found = argument(name)) return *found;
     if (values_ == nullptr) return std::nullopt;
     const auto dot = name.find('.');
     const toml::node* target = values_->node(name.substr(0, dot));

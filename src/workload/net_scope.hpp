@@ -24,6 +24,8 @@ public:
     Scope(std::string file, std::string place, TableReader* values) : values_(values), file_(std::move(file)), place_(std::move(place)) {}
 
     void set(const std::string& name, Value value) { arguments_.insert_or_assign(name, std::move(value)); }
+    /// An argument of the block, or null.
+    [[nodiscard]] const Value* argument(std::string_view name) const;
     /// "width", or "widths.2" of a list in values.
     [[nodiscard]] std::optional<Value> find(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> names() const;

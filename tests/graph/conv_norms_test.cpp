@@ -281,38 +281,6 @@ TEST_CASE("maps that split attention reads are stacked first") {
     CHECK(nodes_named(graph, "to_planes").empty());
 }
 
-TEST_CASE("attention at half the resolution is stretched by one thread a place, plane after plane") {
-    ConvLayer layer = layer_of(ConvBlock::local_attend, channels);
-    layer.heads = 4;
-    layer.inner = 8;
-    layer.expand = 3;
-    layer.reduction = 2;
-    const OpGraph graph = norms_graph({layer});
-    // Values have 3 · 8 channels; two images.
-    const auto stretched = nodes_named(graph, "upsample");
-    REQUIRE(stretched.size() == 1);
-    CHECK(std::get<Move>(stretched.front().op).waits == 2 * 24);
-    const auto attention = nodes_named(graph, "attention");
-    REQUIRE(attention.size() == 1);
-    const auto& op = std::get<Attention>(attention.front().op);
-    CHECK(op.query_len == 16);
-    CHECK(op.head_dim == 2);
-    CHECK(op.value_dim == 6);
-    layer.heads = 3;
-    CHECK_THROWS_AS(norms_graph({layer}), Error);
-}
-
-TEST_CASE("of repeated attention with filtered values only the first has the stride and the width of its input") {
-    ConvLayer first = layer_of(ConvBlock::local_attend, 2 * channels), second = layer_of(ConvBlock::local_attend, 2 * channels);
-    first.heads = second.heads = 4;
-    first.stride = 2;
-    const OpGraph apart = norms_graph({first, second});
-    first.repeat = 2;
-    const OpGraph together = norms_graph({first});
-    CHECK(total_parameters(together) == rel(total_parameters(apart), 1e-12));
-    CHECK(total_macs(together) == rel(total_macs(apart), 1e-12));
-}
-
 TEST_CASE("a convolution with a wide kernel keeps the size, and has as many weights as the kernel has taps") {
     ConvLayer layer = conv_with(ConvNorm::none);
     layer.kernel_width = 5;

@@ -131,21 +131,6 @@ TEST_CASE("an LSTM multiplies all inputs at once, and the states once a step and
     CHECK(nodes_named(graph, "gates").front().repeat == 2 * 8);
 }
 
-TEST_CASE("attention with pooled heads has one filter and one norm for all heads") {
-    ConvLayer layer = layer_of(ConvBlock::pooling_attend, 32, 4);
-    layer.reduction = 2;
-    const OpGraph graph = places_graph({layer});
-    // Norm; queries, keys and values; 3x3 filters and norms of 8 channels; two tables of 15 offsets; projection.
-    CHECK(total_parameters(graph) == 64 + 32 * 96 + 96 + 3 * (9 * 8 + 16) + 2 * 15 * 8 + 32 * 32 + 32);
-    CHECK(std::get<Gemm>(nodes_named(graph, "scores").front().op).n == 16);
-    // Wider outputs take a projection of the shortcut, and strides halve the queries.
-    layer.size = 64;
-    layer.stride = 2;
-    const OpGraph wider = places_graph({layer});
-    CHECK(std::get<Gemm>(nodes_named(wider, "scores").front().op).m == 16);
-    CHECK(nodes_named(wider, "linear").size() == 3);
-}
-
 TEST_CASE("sums with what is in fp32 are in fp32, and norms and element-wise kernels may compute in it") {
     ConvLayer sum = layer_of(ConvBlock::add, 0);
     sum.from = {-2, -1};

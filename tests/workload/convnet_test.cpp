@@ -29,10 +29,9 @@ std::string tiny(const std::string& layers) {
 }  // namespace
 
 TEST_CASE("a layer's numbers may be named in values") {
-    const test::TemporaryFile file("tiny.toml", tiny("{mlp = true, repeat = \"depths.1\"},\n{conv = \"depths.0\"}"));
+    const test::TemporaryFile file("tiny.toml", tiny("{conv = 8, repeat = \"depths.1\"},\n{conv = \"depths.0\"}"));
     const auto net = std::get<ConvNet>(load_workload(file.path()).architecture);
     REQUIRE(net.layers.size() == 2);
-    CHECK(net.layers[0].block == ConvBlock::mlp);
     CHECK(net.layers[0].repeat == 3);
     CHECK(net.layers[1].size == 2);
 }
@@ -67,7 +66,7 @@ TEST_CASE("a name that values do not have, a value that no layer uses and a laye
 
 TEST_CASE("layers need their number, but for those that have none to give") {
     for (const std::string block :
-         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "attend", "empty"}) {
+         {"project", "dot_product", "channel_product", "lstm", "conv", "maxpool", "adaptive_pool", "blurpool", "first_rows", "empty"}) {
         for (const char* none : {"true", "0"}) {
             const ErrorDetail detail = error_of(tiny("{basic = \"depths.0\"}, {" + block + " = " + none + "}"));
             CHECK(detail.what.find("needs its number") != std::string::npos);
@@ -101,7 +100,8 @@ TEST_CASE("layers whose sizes do not fit together are named, and none divides by
     CHECK(message("{conv = 32}, {c2psa = 1}").find("layers[2].c2psa") != std::string::npos);
     CHECK(message("{conv = 32, name = \"wide\"}, {conv = 32, kernel = 3, stride = 2}, {add = true, from = [\"previous\", \"wide\"]}")
               .find("layers[3].add") != std::string::npos);
-    CHECK(message("{conv = 32}, {convnext = 64}").find("expected 32, as its input has") != std::string::npos);
+    CHECK(message("{conv = 32}, {convnext = 64}").find("must divide its channels") != std::string::npos);
+    CHECK(message("{conv = 32}, {mlp = 64}").find("must have equal channels and sizes") != std::string::npos);
     CHECK(message("{conv = 32}, {convnext = 32}") == "no error");
 }
 
@@ -118,16 +118,16 @@ TEST_CASE("numbers of a net beyond any that there is are refused, with their key
 
 TEST_CASE("options that would be ignored beside others are refused") {
     const auto refused = [](const std::string& layer) { return error_of(tiny("{basic = \"depths.0\"}, " + layer)).key; };
-    CHECK(refused("{attend = 8, score_passes = 2}") == "layers[1].score_passes");
+    const std::string inside = "layers[1].attend: layers[4].multi_head_attention: layers[3].";
+    CHECK(refused("{attend = 8, score_passes = 2}") == inside + "score_passes");
     CHECK(refused("{dot_product = 8, wide_scores = true}") == "layers[1].wide_scores");
-    CHECK(refused("{attend = 8, library_attention = true}") == "layers[1].library_attention");
-    CHECK(refused("{attend = 8, talking_heads = true, fused_attention = false}") == "layers[1].talking_heads");
+    CHECK(refused("{attend = 8, library_attention = true}") == inside + "library_attention");
+    CHECK(refused("{attend = 8, talking_heads = true, fused_attention = false}") == inside + "talking_heads");
+    CHECK(refused("{attend = 8, shifted = true}") == "layers[1].attend: layers[4].multi_head_attention: layers[0].shifted");
     CHECK(refused("{split_attention = 8, parts = 2, from = [\"previous\", \"in\"]}") == "layers[1].parts");
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
     CHECK(refused("{split_attention = 8, parts = 2}").empty());
-    for (const std::string key : {"window = 7", "relative_positions = true", "talking_heads = true", "cross_covariance = true",
-                                  "fused_attention = false", "inner = 4", "expand = 2"})
-        CHECK(refused("{attend = 8, reduction = 2, " + key + "}") == "layers[1]." + key.substr(0, key.find(' ')));
+    CHECK(refused("{attend = 8, pooled_shortcut = true}") == "layers[1].pooled_shortcut");
     CHECK(refused("{transformer = 8, reduction = 2, expand = 2}").empty());
 }
 
