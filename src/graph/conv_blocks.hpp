@@ -10,7 +10,9 @@ namespace roofcast {
 
 /// Throws Error where `x` is cut into windows and `block` does not work row by row.
 void require_whole(const Map& x, ConvBlock block);
-/// Another order or format of the same numbers: one of the blocks from `narrow` to `window_reverse`.
+/// Sums, products and copies that join maps.
+Map joined(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
+/// Another order or format of the same numbers: `slice`, `planes`, and the blocks from `narrow` to `window_reverse`.
 Map with_layout(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer);
 /// `x` with a norm of each of `heads` parts of the channels, which share its weights.
 Map normalized_heads(ConvBuilder& b, const Map& x, ConvNorm norm, Count heads);

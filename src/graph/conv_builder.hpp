@@ -78,11 +78,11 @@ public:
     Map transposed(const Map& in, Count channels, Count kernel, Count stride, bool bias);
     /// Fully connected, on `rows` rows an image. The node is valid until the next one.
     OpNode& linear(Count rows, Count in, Count out, bool bias = true);
-    /// Normalizes for the GEMM that follows. `wide`: in fp32 under mixed precision whatever the net's norms compute in.
-    Map normalize(const Map& map, ConvNorm norm, bool wide = false);
+    /// Normalizes for the GEMM that follows.
+    Map normalize(const Map& map, ConvNorm norm);
     /// The same, then activates: EvoNorm and filter response normalization have a non-linearity of their own in place of the activation.
     Map normalize_and_activate(const Map& map, ConvNorm norm, Activation activation);
-    /// Normalizes for what is no GEMM: wide where norms compute in fp32.
+    /// Normalizes for what is no GEMM: in fp32 where norms compute in it, or with `wide` in mixed precision.
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, Count groups);
@@ -94,7 +94,7 @@ public:
     /// The sum of `maps`, each with a learned weight, over the sum of the weights. Tan et al., EfficientDet (2020), equation 3.
     Map weighted_sum(const std::vector<Map>& maps);
     /// map = map · a constant, or learned factors that lie as the map does.
-    void scale(const Map& map, double parameters = 0, Fusion fusion = Fusion::epilogue);
+    void scale(const Map& map, double parameters);
     /// map = map · a factor for each channel of each image.
     void gate(const Map& map);
     /// The sum of `parts` of the channels: wide under mixed precision.

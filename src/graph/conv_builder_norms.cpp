@@ -62,7 +62,7 @@ void ConvBuilder::global_response_norm(const Map& map) {
     // read 16 bits, and move together what one kernel in fp32 does.
     constexpr double flops = 6;
     const double kernels = mixed_precision() ? 3 : 4;
-    wide_pointwise("global_response_norm", map, kernels, flops, 2 * static_cast<double>(map.channels));
+    wide_pointwise("response_norm", map, kernels, flops, 2 * static_cast<double>(map.channels));
 }
 
 }  // namespace roofcast

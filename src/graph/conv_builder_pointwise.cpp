@@ -122,8 +122,8 @@ Map ConvBuilder::group_norm(const Map& map, Count groups) {
     return planes;
 }
 
-Map ConvBuilder::normalize(const Map& map, ConvNorm norm, bool wide) {
-    return narrowed(normalized(map, norm, wide));
+Map ConvBuilder::normalize(const Map& map, ConvNorm norm) {
+    return narrowed(normalized(map, norm));
 }
 
 Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activation activation) {
@@ -214,8 +214,8 @@ Map ConvBuilder::weighted_sum(const std::vector<Map>& maps) {
     return sum;
 }
 
-void ConvBuilder::scale(const Map& map, double parameters, Fusion fusion) {
-    pointwise("scale", map, 1, 1, fusion, parameters);
+void ConvBuilder::scale(const Map& map, double parameters) {
+    pointwise("scale", map, 1, 1, Fusion::epilogue, parameters);
 }
 
 void ConvBuilder::gate(const Map& map) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string_view>
 
 #include "graph/conv_blocks.hpp"
@@ -13,42 +12,6 @@
 namespace roofcast {
 
 namespace {
-
-Count elements_of_all(const std::vector<Map>& maps) {
-    Count elements = 0;
-    for (const Map& map : maps) elements += map.elements();
-    return elements;
-}
-
-/// Rows of `width` numbers that `maps` are together. Throws Error where a part of a row is left.
-Count rows_of_all(const std::vector<Map>& maps, Count width, const char* key) {
-    const Count elements = elements_of_all(maps);
-    if (elements % width != 0)
-        throw Error({.what = "this number must divide the numbers in the maps that are read",
-                     .key = key,
-                     .found = fmt::format("{} for {} numbers", width, elements)});
-    return elements / width;
-}
-
-/// Throws Error where `maps` do not have one shape.
-void require_equal(const std::vector<Map>& maps, const char* key) {
-    const Map& a = maps.front();
-    for (const Map& b : maps) {
-        // Half of an odd side, stretched again, lacks a place.
-        const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
-        if (a.channels == b.channels && fits(a.height, b.height) && fits(a.width, b.width) && fits(a.depth, b.depth) &&
-            a.tokens == b.tokens && a.window == b.window)
-            continue;
-        const auto size = [](const Map& map) {
-            const std::string tokens = map.tokens > 0 ? fmt::format(" and {} tokens", map.tokens) : std::string{};
-            const std::string windows = map.window > 0 ? fmt::format(" in windows of {}", map.window) : std::string{};
-            return fmt::format("{} x {} x {}{}{}", map.channels, map.height, map.width, tokens, windows);
-        };
-        throw Error({.what = "maps that are added or multiplied must have equal channels and sizes",
-                     .key = key,
-                     .found = fmt::format("{} and {}", size(a), size(b))});
-    }
-}
 
 /// Walks the layers of one net.
 class Walk {
@@ -118,11 +81,6 @@ private:
     Map by_element(const ConvLayer& layer, const Map& x);
     Map resized(const ConvLayer& layer, const Map& x);
     Map convolutions(const ConvLayer& layer, Map x);
-    Map joined_places(const std::vector<Map>& in, Count channels);
-    Map slice(const Map& x, const ConvLayer& layer);
-    Map softmax(const Map& x, Count classes);
-    Map combined(const std::vector<Map>& in, const char* name);
-    Map weighted(const std::vector<Map>& in);
     Map fully_connected(const ConvLayer& layer, const Map& x);
 
     const ConvNet& net_;
@@ -170,40 +128,6 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
     return y;
 }
 
-Map Walk::joined_places(const std::vector<Map>& in, Count channels) {
-    const Count rows = rows_of_all(in, channels, "join");
-    builder_.copy(elements_of_all(in), "concat");
-    return {.channels = channels, .height = rows, .width = 1};
-}
-
-Map Walk::slice(const Map& x, const ConvLayer& layer) {
-    if (layer.size > x.channels)
-        throw Error(
-            {.what = "a slice is wider than its map", .key = "slice", .found = fmt::format("{} of {} channels", layer.size, x.channels)});
-    return builder_.slice(x, layer.size, layer.copied);
-}
-
-Map Walk::softmax(const Map& x, Count classes) {
-    if (x.channels % classes != 0)
-        throw Error({.what = "groups of a softmax must divide its channels",
-                     .key = "softmax",
-                     .found = fmt::format("groups of {} in {} channels", Count(classes), Count(x.channels))});
-    builder_.softmax(x.elements() / classes, classes);
-    return {.channels = classes, .height = x.channels / classes, .width = x.places()};
-}
-
-Map Walk::combined(const std::vector<Map>& in, const char* name) {
-    require_equal(in, name);
-    Map all = in.front();
-    for (std::size_t i = 1; i < in.size(); ++i) all = builder_.add(in[i], all, name);
-    return all;
-}
-
-Map Walk::weighted(const std::vector<Map>& in) {
-    require_equal(in, "add");
-    return builder_.weighted_sum(in);
-}
-
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
     require_whole(x, layer.block);
@@ -222,34 +146,18 @@ Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
             return split_attention(builder_, in, layer);
         case ConvBlock::linear:
             return fully_connected(layer, x);
-        case ConvBlock::slice:
-            return slice(x, layer);
-        case ConvBlock::planes:
-            return builder_.to_planes(x);
         case ConvBlock::join:
-            return joined_places(in, layer.size);
-        case ConvBlock::softmax:
-            return softmax(x, layer.size);
         case ConvBlock::suppress:
-            builder_.suppress(rows_of_all(in, layer.size, "suppress"));
-            return x;
         case ConvBlock::concat:
-            return builder_.concat(in);
-        case ConvBlock::add: {
-            const Map y = layer.weighted ? weighted(in) : combined(in, "add");
-            builder_.activate(y, layer.activation.value_or(Activation::none));
-            return y;
-        }
+        case ConvBlock::add:
+        case ConvBlock::multiply:
+            return joined(builder_, in, layer);
         case ConvBlock::normalize:
         case ConvBlock::positions:
         case ConvBlock::affine:
         case ConvBlock::pointwise:
         case ConvBlock::scale:
             return by_element(layer, x);
-        case ConvBlock::multiply:
-            if (in.size() > 1) return combined(in, "multiply");
-            builder_.scale(x, static_cast<double>(layer.size));
-            return x;
         case ConvBlock::maxpool:
         case ConvBlock::avgpool:
         case ConvBlock::blurpool:

@@ -17,6 +17,13 @@ Map viewed(const ConvBuilder& b, const Map& x, const ConvLayer& layer) {
     return layer.wide ? b.as_stream(seen) : seen;
 }
 
+Map sliced(ConvBuilder& b, const Map& x, const ConvLayer& layer) {
+    if (layer.size > x.channels)
+        throw Error(
+            {.what = "a slice is wider than its map", .key = "slice", .found = fmt::format("{} of {} channels", layer.size, x.channels)});
+    return b.slice(x, layer.size, layer.copied);
+}
+
 Map first_rows(const Map& x, Count rows) {
     if (rows > x.rows())
         throw Error({.what = "the map has fewer rows", .found = fmt::format("{} of {}", rows, x.rows()), .expected = "at most its rows"});
@@ -88,6 +95,10 @@ void require_whole(const Map& x, ConvBlock block) {
 Map with_layout(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
     const Map& x = in.front();
     switch (layer.block) {
+        case ConvBlock::slice:
+            return sliced(b, x, layer);
+        case ConvBlock::planes:
+            return b.to_planes(x);
         case ConvBlock::narrow:
             return b.narrowed(x);
         case ConvBlock::local_mix:

@@ -41,6 +41,15 @@ Map mixed_places(ConvBuilder& b, const Map& in, const ConvLayer& layer) {
     return y;
 }
 
+Map softmax(ConvBuilder& b, const Map& x, Count classes) {
+    if (x.channels % classes != 0)
+        throw Error({.what = "groups of a softmax must divide its channels",
+                     .key = "softmax",
+                     .found = fmt::format("groups of {} in {} channels", Count(classes), Count(x.channels))});
+    b.softmax(x.elements() / classes, classes);
+    return {.channels = classes, .height = x.channels / classes, .width = x.places()};
+}
+
 Map lstm(ConvBuilder& b, const Map& in, Count hidden) {
     // Hochreiter and Schmidhuber (1997) as cuDNN runs it: one GEMM of all inputs, then for each step of each direction a GEMM of the
     // states and a kernel that reads both sums of four gates and the cell, and writes state and cell. Rows of the map are sequences.
@@ -122,6 +131,8 @@ Map place_mixer(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& lay
             return channel_attention(b, x, layer);
         case ConvBlock::mix_places:
             return mixed_places(b, x, layer);
+        case ConvBlock::softmax:
+            return softmax(b, x, layer.size);
         case ConvBlock::lstm:
             return lstm(b, x, layer.size);
         case ConvBlock::matmul:
