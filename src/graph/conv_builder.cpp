@@ -214,7 +214,11 @@ Map ConvBuilder::pool(const Map& in, Pooling kind, Count window, Count stride, C
         return (side + 2 * padding - window) / stride + 1;
     });
     out.kept = false;
-    if (in.window > 0) out.window = in.window / stride;
+    if (in.window % stride != 0)
+        throw Error({.what = "the stride of a pool must divide the windows that its map is cut into",
+                     .key = "stride",
+                     .found = fmt::format("{} in windows of {}", stride, in.window)});
+    out.window = in.window / stride;
     const Reduce op{.inputs = in.channels * in.places() * run_.batch,
                     .outputs = out.channels * out.places() * run_.batch,
                     .window = static_cast<double>(window_places(window)),

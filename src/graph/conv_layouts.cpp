@@ -83,10 +83,10 @@ Map normalized_heads(ConvBuilder& b, const Map& x, ConvNorm norm, Count heads) {
 }
 
 void require_whole(const Map& x, ConvBlock block) {
-    constexpr std::array by_row{ConvBlock::normalize, ConvBlock::maxpool,     ConvBlock::avgpool,       ConvBlock::slice,
-                                ConvBlock::view,      ConvBlock::pointwise,   ConvBlock::scale,         ConvBlock::affine,
-                                ConvBlock::multiply,  ConvBlock::add,         ConvBlock::project,       ConvBlock::linear,
-                                ConvBlock::concat,    ConvBlock::dot_product, ConvBlock::window_reverse};
+    constexpr std::array by_row{ConvBlock::normalize,     ConvBlock::maxpool,   ConvBlock::avgpool, ConvBlock::slice,
+                                ConvBlock::view,          ConvBlock::pointwise, ConvBlock::scale,   ConvBlock::affine,
+                                ConvBlock::multiply,      ConvBlock::add,       ConvBlock::project, ConvBlock::dot_product,
+                                ConvBlock::window_reverse};
     if (x.window == 0 || std::find(by_row.begin(), by_row.end(), block) != by_row.end()) return;
     throw Error(
         {.what = "the map is cut into windows", .found = fmt::format("windows of {}", x.window), .expected = "window_reverse before it"});

@@ -60,7 +60,10 @@ bool is_for_each(const LayerEntry& entry) {
 }
 
 bool forwards(const LayerEntry& entry) {
-    return flag_of(entry, "forward", false);
+    const bool forward = flag_of(entry, "forward", false);
+    if (forward && entry.scope.place().empty())
+        throw entry.error("forward", "the layers of a net have no arguments to forward", {}, "forward in a block");
+    return forward;
 }
 
 std::vector<Maps> sources(const LayerEntry& entry, const ListOutputs& outputs) {

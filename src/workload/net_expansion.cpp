@@ -233,16 +233,16 @@ private:
         for (const BlockArgument& argument : block.arguments) {
             const toml::node* given = entry.table.get(argument.name);
             if (argument.name == NetBlock::repeat) {
-                scope.set(argument.name, static_cast<double>(turn.repeats));
+                scope.set_argument(argument.name, static_cast<double>(turn.repeats));
             } else if (turn.again && argument.name == "stride") {
-                scope.set(argument.name, 1.0);
+                scope.set_argument(argument.name, 1.0);
             } else if (given != nullptr) {
-                scope.set(argument.name, entry.scope.value(entry.key(argument.name), *given, true));
+                scope.set_argument(argument.name, entry.scope.value(entry.key(argument.name), *given, true));
             } else if (const Value* same = forwarding ? entry.scope.argument(argument.name) : nullptr) {
-                scope.set(argument.name, *same);
+                scope.set_argument(argument.name, *same);
             } else {
                 const toml::value<std::string> standard(argument.standard);
-                scope.set(argument.name, scope.value(fmt::format("blocks.{}.arguments", block.name), standard, true));
+                scope.set_argument(argument.name, scope.value(fmt::format("blocks.{}.arguments", block.name), standard, true));
             }
         }
         return scope;

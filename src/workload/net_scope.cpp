@@ -27,12 +27,11 @@ bool is_word(std::string_view text) {
 }  // namespace
 
 const Value* Scope::argument(std::string_view name) const {
-    const auto found = arguments_.find(name);
-    return found == arguments_.end() ? nullptr : &found->second;
+    return arguments_.contains(name) ? &names_.find(name)->second : nullptr;
 }
 
 std::optional<Value> Scope::find(std::string_view name) const {
-    if (const Value* found = argument(name)) return *found;
+    if (const auto found = names_.find(name); found != names_.end()) return found->second;
     if (values_ == nullptr) return std::nullopt;
     const auto dot = name.find('.');
     const toml::node* target = values_->node(name.substr(0, dot));
@@ -48,7 +47,7 @@ std::optional<Value> Scope::find(std::string_view name) const {
 
 std::vector<std::string> Scope::names() const {
     std::vector<std::string> names = values_ == nullptr ? std::vector<std::string>{} : values_->keys();
-    for (const auto& [name, value] : arguments_) names.push_back(name);
+    for (const auto& [name, value] : names_) names.push_back(name);
     return names;
 }
 

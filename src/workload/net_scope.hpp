@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,12 @@ public:
     /// Of a block in `file`, called at `place`. `values`: those of the net, where the block is of its own file; else null.
     Scope(std::string file, std::string place, TableReader* values) : values_(values), file_(std::move(file)), place_(std::move(place)) {}
 
-    void set(const std::string& name, Value value) { arguments_.insert_or_assign(name, std::move(value)); }
+    void set(const std::string& name, Value value) { names_.insert_or_assign(name, std::move(value)); }
+    /// The same of an argument that the block has, which calls inside may forward.
+    void set_argument(const std::string& name, Value value) {
+        set(name, std::move(value));
+        arguments_.insert(name);
+    }
     /// An argument of the block, or null.
     [[nodiscard]] const Value* argument(std::string_view name) const;
     /// "width", or "widths.2" of a list in values.
@@ -45,7 +51,8 @@ public:
 private:
     TableReader* values_;
     std::string file_, place_;
-    std::map<std::string, Value, std::less<>> arguments_;
+    std::map<std::string, Value, std::less<>> names_;
+    std::set<std::string, std::less<>> arguments_;
 };
 
 }  // namespace roofcast

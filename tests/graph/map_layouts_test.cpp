@@ -29,6 +29,7 @@ TEST_CASE("windows that do not divide the places are padded, and a window of all
     CHECK(test::nodes_of(whole, "partition").empty());
     CHECK(std::get<Gemm>(test::nodes_of(whole, "linear").front().op).m == 64);
     CHECK(test::described_refusal("{window_partition = 3}, {conv = 8}").what == "the map is cut into windows");
+    CHECK(test::described_refusal("{window_partition = 3}, {avgpool = 2, padding = 0}").key == "layers[1].avgpool: stride");
     CHECK(test::described_refusal("{window_partition = 0, shifted = true}").key == "layers[0].shifted");
     CHECK(test::described_refusal("{window_partition = 3, name = \"cut\"}, {add = true, from = [\"cut\", \"in\"]}").key == "layers[1].add");
     CHECK(test::described_refusal("{window_partition = 3, name = \"cut\"}, {dot_product = 32, from = [\"in\", \"cut\"]}").key ==
@@ -87,6 +88,9 @@ TEST_CASE("blocks forward the arguments that what they call has too") {
     // 32 to 8 channels with 9 taps, then 8 to 8 with one; biases of both.
     CHECK(convolved("{twice = true, kernel = 3, bias = true}") == 32 * 8 * 9 + 8 + 8 * 8 + 8);
     CHECK(convolved("{twice = true}") == 32 * 8 + 8 * 8);
+    // What blocks know without an argument is not passed on: a projection stays without an activation.
+    const std::string plain = "[blocks.plain]\nlayers = [{project = 8, forward = true}]\n";
+    CHECK(test::nodes_of(test::described("{plain = true}", {}, {}, plain), "relu").empty());
     CHECK_THROWS_AS(convolved("{once = 8, forward = true}"), Error);
     CHECK_THROWS_AS(convolved("{twice = true, kernel = 0}"), Error);
 }

@@ -127,6 +127,7 @@ TEST_CASE("options that would be ignored beside others are refused") {
     CHECK(refused("{split_attention = 8, parts = 2, from = [\"previous\", \"in\"]}") == "layers[1].parts");
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
     CHECK(refused("{split_attention = 8, parts = 2}").empty());
+    CHECK(refused("{conv = 8, forward = true}") == "layers[1].forward");
     CHECK(refused("{attend = 8, pooled_shortcut = true}") == "layers[1].pooled_shortcut");
     CHECK(refused("{transformer = 8, reduction = 2, expand = 2}").empty());
 }
