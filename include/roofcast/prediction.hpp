@@ -30,13 +30,15 @@ struct Phase {
     Phase& operator=(Phase&&) = default;
 
     std::string name;
-    double passes = 1;       ///< decode steps, prompt chunks (a shorter last one in proportion) or expected iterations; else 1
-    Seconds latency;         ///< all passes
-    Timeline timeline;       ///< of one pass; of the middle one for decode
-    OpGraph graph;           ///< that `timeline` points into
-    FlopsPerByte intensity;  ///< FLOPs per DRAM byte
+    double passes = 1;               ///< decode steps, prompt chunks (a shorter last one in proportion) or expected iterations; else 1
+    std::optional<double> launched;  ///< passes with a shorter last one in full; nullopt: `passes`
+    Seconds latency;                 ///< all passes
+    Timeline timeline;               ///< of one pass; of the middle one for decode
+    OpGraph graph;                   ///< that `timeline` points into
+    FlopsPerByte intensity;          ///< FLOPs per DRAM byte
     Utilization utilization;
     std::string bound;  ///< largest part of the time: compute, dram, l2, latency, power, communication or host
+    [[nodiscard]] double launches() const { return launched.value_or(passes); }
 };
 
 /// Memory of one GPU.

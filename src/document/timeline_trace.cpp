@@ -44,9 +44,9 @@ public:
 
 private:
     void add(const Phase& phase) {
-        const std::string title = phase.passes == 1 ? phase.name : fmt::format("{} (1 of {:g} passes)", phase.name, phase.passes);
+        const std::string title = phase.launches() == 1 ? phase.name : fmt::format("{} (1 of {:g} passes)", phase.name, phase.launches());
         event(stream_track, title, "phase", {}, phase.timeline.total,
-              {{"passes", phase.passes}, {"latency_ms", rounded(phase.latency.in(ms))}, {"bound", phase.bound}});
+              {{"passes", phase.launches()}, {"latency_ms", rounded(phase.latency.in(ms))}, {"bound", phase.bound}});
         const std::vector<OpSpan> all = spans(phase.graph, phase.timeline, streams_);
         for (std::size_t first = 0; first < all.size();) first = add_layer(all, first);
         for (const OpSpan& span : all) add(span);

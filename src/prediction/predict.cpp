@@ -68,6 +68,7 @@ void predict_language(Prediction& p, const Workload& workload, const DecoderLlm&
         Phase prefill = prefill_phase(draft, context);
         prefill.name = "draft_prefill";
         const auto modules = static_cast<double>(drafting_modules(workload, *p.request.techniques.speculation));
+        if (prefill.launched) *prefill.launched *= modules;
         prefill.passes *= modules;
         prefill.latency *= modules;
         add_phase(p, std::move(prefill));

@@ -84,10 +84,14 @@ std::int64_t cached_tokens(const Run& request) {
     return std::clamp<std::int64_t>(cached, 0, request.prompt_tokens - 1);
 }
 
+std::int64_t prefill_budget(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm) {
+    return request.techniques.prefill_chunk == 0 && llm.cross_attention_layers.empty() ? stack.prefill_chunk : 0;
+}
+
 std::int64_t pass_tokens(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh) {
     std::int64_t chunk = request.techniques.prefill_chunk;
-    if (chunk == 0 && stack.prefill_chunk > 0 && llm.cross_attention_layers.empty())
-        chunk = std::max<std::int64_t>(1, stack.prefill_chunk / request.batch);
+    if (const std::int64_t budget = prefill_budget(request, stack, llm); budget > 0)
+        chunk = std::max<std::int64_t>(1, budget / request.batch);
     return chunk > 0 ? std::min(chunk, fresh) : fresh;
 }
 

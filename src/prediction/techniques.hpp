@@ -17,6 +17,9 @@ std::int64_t share_of(double fraction, std::int64_t tokens);
 /// Tokens of a sequence's prompt that are cached before the run: a fraction of the text, rounded down; at least one is left.
 std::int64_t cached_tokens(const Run& request);
 
+/// Tokens of all sequences in one pass of `llm`'s prefill where the engine cuts prompts; 0: it does not, or the user says how.
+std::int64_t prefill_budget(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm);
+
 /// Tokens of a sequence in one pass of `llm`'s prefill, of `fresh` in all: as asked, else as the engine cuts prompts.
 std::int64_t pass_tokens(const Run& request, const SoftwareStack& stack, const DecoderLlm& llm, std::int64_t fresh);
 

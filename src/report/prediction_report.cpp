@@ -32,7 +32,7 @@ Fields<Prediction> more_bounds() {
 /// A row a phase; none where the prediction does not run.
 Table phase_table(const Prediction& p) {
     const Fields<Phase> fields{{{"phase", "phase", Show::always}, &Phase::name},
-                               {{"passes", "passes"}, &Phase::passes},
+                               {{"passes", "passes"}, &Phase::launches},
                                {{"latency_ms", "latency ms", Show::always}, &Phase::latency, ms},
                                {{"pass_ms", "ms a pass"}, [](const Phase& x) { return x.timeline.total; }, ms},
                                {{"gpu_busy_ms", "GPU busy ms", Show::wide}, [](const Phase& x) { return x.timeline.gpu_busy; }, ms},

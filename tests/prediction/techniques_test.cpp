@@ -252,9 +252,36 @@ TEST_CASE("engines that cut prompts take passes of so many tokens of all sequenc
         return predict(bench.llama, bench.gpu, request, bench.software).phases.front().passes;
     };
     CHECK(passes({}, 1) == 4096 / 512);
-    CHECK(passes({}, 2) == 4096 / 256);
+    CHECK(passes({}, 2) == 2 * 4096 / 512);
+    CHECK(passes({}, 24) == 24 * 4096 / 512);
     CHECK(passes({.prefill_chunk = 2048}, 1) == 2);
     CHECK(bench.run({}).phases.front().passes == 1);
+}
+
+TEST_CASE("engines that cut prompts lay them end to end") {
+    TechniqueBench bench;
+    bench.software = load_software(software_dir());
+    const auto prefill = [&](std::int64_t prompt, std::int64_t batch) {
+        Run request = bench.asked;
+        request.prompt_tokens = prompt;
+        request.batch = batch;
+        request.software = "llama.cpp";
+        return std::move(predict(bench.llama, bench.gpu, request, bench.software).phases.front());
+    };
+    // 24 prompts of whole passes take 24 times as long as one.
+    CHECK(prefill(2048, 24).latency.in(ms) == rel(24 * prefill(2048, 1).latency.in(ms), 1e-12));
+    // 2000 tokens are three passes and 464 tokens. 24 of those are 21 passes and one of 384.
+    const Phase ends = prefill(2000, 24);
+    CHECK(ends.launches() == 24 * 3 + 21 + 1);
+    CHECK(ends.passes == rel(24 * 2000 / 512.0, 1e-12));
+    CHECK(ends.latency < 24 * prefill(2000, 1).latency);
+    CHECK(ends.latency > 24 * prefill(1536, 1).latency + 20 * prefill(512, 1).latency);
+    // Five prompts of 100 tokens fit a pass. 24 have 2400 tokens: four passes and 352 tokens.
+    const Phase several = prefill(100, 24);
+    CHECK(several.launches() == 5);
+    CHECK(several.latency.in(ms) == rel(4 * prefill(100, 5).latency.in(ms) + prefill(88, 4).latency.in(ms), 0.05));
+    CHECK(prefill(2000, 1).launches() == 4);
+    CHECK(prefill(100, 5).launches() == 1);
 }
 
 TEST_CASE("techniques out of range, or of no use to a model, are refused") {
