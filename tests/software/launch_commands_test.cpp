@@ -76,6 +76,21 @@ TEST_CASE("formats that an engine has no flag for come from the checkpoint, and 
     CHECK(has(script("llama.cpp", of), "--ctx-size 1024"));  // 8 sequences of 128 tokens
 }
 
+TEST_CASE("the benchmark of llama.cpp splits the model and stores the cache as the server does") {
+    LaunchRequest of = request();
+    of.run.kv_precision = Precision::int8;
+    of.run.parallel.tensor = 4;
+    std::string text = script("llama.cpp", of);
+    CHECK(has(text, "--split-mode row"));
+    CHECK(has(text, "--cache-type-k q8_0 --cache-type-v q8_0 --flash-attn on"));
+    CHECK(has(text, "-sm row"));
+    CHECK(has(text, "-ctk q8_0 -ctv q8_0 -fa on"));
+    of.run.kv_precision = Precision::fp16;
+    of.run.parallel.tensor = 1;
+    text = script("llama.cpp", of);
+    for (const char* flag : {"--split-mode", "-sm ", "-ctk", "-fa "}) CHECK_FALSE(has(text, flag));
+}
+
 TEST_CASE("a model's path is one word of the shell, whatever stands in it") {
     LaunchRequest of = request();
     of.model = "my model; touch it's";
