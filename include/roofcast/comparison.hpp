@@ -9,7 +9,12 @@
 ///     ln S = ln(t_first / t_other) + m_first − m_other ± √(h_first² + h_other²)
 ///
 /// with m the middle and h the half width of ln(measured / predicted) of each GPU, taken as independent. Errors that two GPUs share (a
-/// graph that is wrong for both) cancel, so the interval is rather too wide. An interval that contains 1 decides nothing.
+/// graph that is wrong for both) cancel, so the interval is rather too wide. A GPU and its changed copy in equal formats have one error, as
+/// one fit predicts both. Only the change itself then is uncertain, by as much for its size as a time is:
+///
+///     half width = √((h_first − h_other)² + (max(h_first, h_other) · ln(t_first / t_other))²)
+///
+/// An interval that contains 1 decides nothing.
 
 #include <cstdint>
 #include <optional>
@@ -95,7 +100,10 @@ Seconds time_per_item(const Prediction& prediction);
 Seconds job_time(const Prediction& prediction, std::int64_t items);
 /// FLOPs and DRAM bytes of all phases over data-sheet peak and bandwidth and the latency; pipeline stages share the work. Power is left 0.
 Utilization run_utilization(const Prediction& prediction, const GpuProfile& gpu);
-SpeedUp speed_up(const Prediction& reference, const Prediction& other);
+/// `one_error`: one fit predicts both, of which one is a changed copy.
+SpeedUp speed_up(const Prediction& reference, const Prediction& other, bool one_error = false);
+/// Whether one fit speaks for both runs, which differ in changed facts of one GPU alone.
+bool share_errors(const ContestantRun& a, const ContestantRun& b);
 /// Items per dollar of `other` over those of `reference`, with the interval of the speeds; nullopt without a price or a run of both.
 std::optional<SpeedUp> per_dollar_ratio(const ContestantRun& reference, const ContestantRun& other);
 

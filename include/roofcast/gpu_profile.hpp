@@ -128,6 +128,9 @@ struct GpuProfile : GpuFigures {
     ArchitectureFacts facts;
     LibraryFacts libraries{};  ///< set by `as_software_sees` and `with_libraries`; profiles have none
 
+    /// Id of the GPU that it is, or is a changed copy of.
+    [[nodiscard]] const std::string& origin() const { return changed_from.empty() ? id : changed_from; }
+
     /// The architecture whose library kernels and fits are used: its own unless the architecture's facts name another.
     [[nodiscard]] const std::string& kernel_architecture() const { return facts.kernels_of.empty() ? architecture : facts.kernels_of; }
 
@@ -201,6 +204,9 @@ std::int64_t gpus_over_pcie(const Parallelism& parallel, const GpuProfile& gpu);
 /// `file`, else from the shipped data. Throws Error naming file, line and key.
 GpuProfile load_gpu_profile(const std::filesystem::path& file, const std::filesystem::path& gpus_folder = {});
 
+/// Ids of the profiles of a folder, by file.
+std::vector<std::string> gpu_ids(const std::filesystem::path& gpus_folder);
+
 /// All profiles of a folder, by id, with the prices of its prices.csv. Throws Error on the first bad file or duplicate id or alias.
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder);
 
@@ -232,9 +238,12 @@ std::filesystem::path architecture_fit_file(const std::filesystem::path& gpus_fo
 /// Whether `file` is in the folder of architecture files.
 bool is_of_architecture(const std::filesystem::path& file);
 
+/// Whether a changed GPU may come from `id`: a profile of `gpus_folder` has this id, or a fit of it or of `user_fits` is named after it.
+bool is_known_origin(const std::filesystem::path& gpus_folder, const std::filesystem::path& user_fits, const std::string& id);
+
 /// Parameters for a profile: architecture defaults, then the architecture's fit, then the GPU's own fit, where the files exist. Fits in
 /// `user_fits`, a folder laid out as `gpus_folder` (empty: none), replace the shipped ones. `families`: names of the kernel
-/// families whose fits are read (`SoftwareStacks::families_of`); absent: all.
+/// families whose fits are read (`SoftwareStacks::families_of`); absent: all. Throws Error where `changed_from` is no known GPU.
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile,
                              const std::filesystem::path& user_fits = {},
                              const std::optional<std::vector<std::string>>& families = std::nullopt);

@@ -176,6 +176,12 @@ std::vector<GpuProfile> known_gpus(const std::filesystem::path& gpus_folder, con
     return gpus;
 }
 
+std::vector<std::string> gpu_ids(const std::filesystem::path& gpus_folder) {
+    std::vector<std::string> ids;
+    for (const auto& file : profile_files(gpus_folder)) ids.push_back(names_in(file, head_text(file)).id);
+    return ids;
+}
+
 std::vector<GpuProfile> load_gpu_catalogue(const std::filesystem::path& gpus_folder) {
     std::vector<GpuProfile> gpus;
     std::map<std::string, std::string> owner;  // folded name → id

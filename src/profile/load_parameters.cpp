@@ -97,6 +97,15 @@ bool is_file(const std::filesystem::path& file) {
     return std::filesystem::is_regular_file(file, ec);
 }
 
+/// Throws Error at the line of `changed_from` when no profile and no fit has this id.
+void require_known_origin(const std::filesystem::path& gpus_folder, const std::filesystem::path& user_fits, const GpuProfile& profile) {
+    if (profile.changed_from.empty() || is_known_origin(gpus_folder, user_fits, profile.changed_from)) return;
+    const toml::table document = parse_toml_file(profile.file);
+    throw TableReader(document, profile.file)
+        .error("changed_from", "unknown GPU", fmt::format("\"{}\"", profile.changed_from), "an id of `roofcast gpu list`",
+               did_you_mean(profile.changed_from, gpu_ids(gpus_folder)));
+}
+
 /// Id of the GPU whose fits `profile` has: its own, or those of the GPU that it was changed from.
 const std::string& fitted_id(const std::filesystem::path& gpus_folder, const std::filesystem::path& user_fits, const GpuProfile& profile) {
     const auto has_fit = [&profile](const std::filesystem::path& folder) {
@@ -123,6 +132,7 @@ bool has_family(const ParameterSet& set, const std::string& family) {
 /// `wanted_families`: those whose fits are read; absent: all.
 ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& profile, Fits fits, const UserFits& users = {},
                   const std::optional<std::vector<std::string>>& wanted_families = std::nullopt) {
+    require_known_origin(gpus_folder, users.folder, profile);
     const SpecIndex by_name = spec_index();
     ParameterSet set = built_in();
     Origins hand{set.provenance, set.source};
@@ -175,6 +185,13 @@ ParameterSet load(const std::filesystem::path& gpus_folder, const GpuProfile& pr
 }
 
 }  // namespace
+
+bool is_known_origin(const std::filesystem::path& gpus_folder, const std::filesystem::path& user_fits, const std::string& id) {
+    if (is_file(gpus_folder / (id + ".toml")) || is_file(gpu_fit_file(gpus_folder, id))) return true;
+    if (!user_fits.empty() && is_file(gpu_fit_file(user_fits, id))) return true;
+    const std::vector<std::string> ids = gpu_ids(gpus_folder);
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 ParameterSet load_parameters(const std::filesystem::path& gpus_folder, const GpuProfile& profile, const std::filesystem::path& user_fits,
                              const std::optional<std::vector<std::string>>& families) {

@@ -31,6 +31,11 @@ py::tuple load_gpu_object(const Data& data, const std::string& id_or_file) {
     return py::make_tuple(SharedGpu(gpu), notes.texts());
 }
 
+/// Whether a changed GPU may come from the one of this id.
+bool is_origin(const Data& data, const std::string& id) {
+    return is_known_origin(data.folder / "gpus", data.own_fits ? user_data_folder() : std::filesystem::path(), id);
+}
+
 SharedModel load_model_object(const Data& data, const std::string& id_or_file) {
     const py::gil_scoped_release others;
     return std::make_shared<Workload>(find_workload(data.folder / "models", id_or_file));
@@ -78,6 +83,7 @@ void bind_data(py::module_& m) {
         .def(py::init(&load_data), py::arg("folder") = "")
         .def_property_readonly("folder", [](const Data& data) { return data.folder.string(); })
         .def("gpu", &load_gpu_object)
+        .def("is_origin", &is_origin)
         .def("model", &load_model_object)
         .def("predict", &predicted, py::arg("models"), py::arg("gpus"), py::arg("settings"), py::arg("explain") = false);
 }

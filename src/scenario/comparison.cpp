@@ -60,11 +60,12 @@ void add_speed_ups(Comparison& comparison) {
         if (comparison.runs[i].prediction) comparison.reference = i;
     }
     if (!comparison.reference) return;
-    const Prediction& reference = *comparison.runs[*comparison.reference].prediction;
+    const ContestantRun& reference = comparison.runs[*comparison.reference];
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
         ContestantRun& run = comparison.runs[i];
         if (!run.prediction) continue;
-        run.speedup = i == *comparison.reference ? SpeedUp{.ratio = 1, .interval = {}} : speed_up(reference, *run.prediction);
+        run.speedup = i == *comparison.reference ? SpeedUp{.ratio = 1, .interval = {}}
+                                                 : speed_up(*reference.prediction, *run.prediction, share_errors(reference, run));
     }
 }
 
@@ -117,11 +118,21 @@ Utilization run_utilization(const Prediction& prediction, const GpuProfile& gpu)
     return utilization(flops, bytes, time, gpu, run.precision);
 }
 
-SpeedUp speed_up(const Prediction& reference, const Prediction& other) {
+bool share_errors(const ContestantRun& a, const ContestantRun& b) {
+    if (a.contestant.gpu->profile.origin() != b.contestant.gpu->profile.origin()) return false;
+    if (!a.prediction || !b.prediction || !a.prediction->intervals || !b.prediction->intervals) return false;
+    const Run &first = a.prediction->request, &second = b.prediction->request;
+    return a.prediction->intervals->basis == b.prediction->intervals->basis && first.precision == second.precision &&
+           first.weight_format() == second.weight_format() && first.execution == second.execution;
+}
+
+SpeedUp speed_up(const Prediction& reference, const Prediction& other, bool one_error) {
     SpeedUp result{.ratio = time_per_item(reference) / time_per_item(other), .interval = {}};
     if (!reference.intervals || !other.intervals) return result;
     const LogInterval first = logarithmic(reference.intervals->latency), second = logarithmic(other.intervals->latency);
-    const IntervalRatio factor = ratio(LogInterval{first.middle - second.middle, std::hypot(first.half, second.half)});
+    const double half = one_error ? std::hypot(first.half - second.half, std::max(first.half, second.half) * std::log(result.ratio))
+                                  : std::hypot(first.half, second.half);
+    const IntervalRatio factor = ratio(LogInterval{first.middle - second.middle, half});
     result.interval = {.low = result.ratio * factor.low, .high = result.ratio * factor.high};
     return result;
 }

@@ -38,6 +38,28 @@ TEST_CASE("a profile that is changed from another has its fit and its prices, an
     CHECK(roofcast::test::roofcast("compare --model llama-3.1-8b --gpu h100-sxm5-80gb --gpu " + file).exit_code == 0);
 }
 
+TEST_CASE("a changed GPU is decided by its change, and one of an unknown GPU is refused with the nearest id") {
+    const auto copy_of = [](const std::string& origin) {
+        std::string text = roofcast::test::text_of(roofcast::test::gpus_dir() / "h100-sxm5-80gb.toml");
+        const auto put = [&text](const std::string& from, const std::string& to) {
+            REQUIRE(text.find(from) != std::string::npos);
+            text.replace(text.find(from), from.size(), to);
+        };
+        put("id = \"h100-sxm5-80gb\"", "id = \"mine\"\nchanged_from = \"" + origin + "\"");
+        put("bandwidth_gb_s = 3350", "bandwidth_gb_s = 3000");
+        return text;
+    };
+    const TemporaryFile changed("mine.toml", copy_of("h100-sxm5-80gb")), unknown("other.toml", copy_of("h100-sxm5-80gp"));
+    const std::string compare = "compare --model llama-3.1-8b --policy baseline --format json --gpu h100-sxm5-80gb --gpu ";
+    const json answer = json::parse(roofcast::test::printed(compare + changed.path().string()));
+    CHECK(answer.at("policies").at(0).at("undecided").empty());
+    for (const std::string& command : {compare, std::string("gpu check "), std::string("predict --model llama-3.1-8b --gpu ")}) {
+        const std::string message = refused(command + unknown.path().string());
+        CHECK(contains(message, "changed_from: unknown GPU"));
+        CHECK(contains(message, "did you mean h100-sxm5-80gb?"));
+    }
+}
+
 TEST_CASE("gpu check reads fit files and holds each parameter to its bounds") {
     const TemporaryFile good("card.fit.toml", "[fit]\n[gemm.tensor16]\npeak_fraction = { value = 0.7, lower = 0.3, upper = 1 }\n");
     const auto result = roofcast::test::roofcast("gpu check --format json " + good.path().string());

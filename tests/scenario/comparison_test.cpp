@@ -77,6 +77,39 @@ TEST_CASE("the interval of a speed-up is made of both predictions' intervals, in
     CHECK_FALSE(shifted.decides());
 }
 
+TEST_CASE("errors of a GPU and its changed copy are one error, and only the change is uncertain") {
+    const double low = std::exp(-0.1), high = std::exp(0.3);  // middle 0.1, half width 0.2
+    const Prediction slow = predicted(1, 1.1 * s, low, high), fast = predicted(1, 1 * s, low, high);
+    CHECK_FALSE(speed_up(slow, fast).decides());
+    const SpeedUp changed = speed_up(slow, fast, true);
+    CHECK(changed.interval->low == rel(std::pow(1.1, 0.8), 1e-12));
+    CHECK(changed.interval->high == rel(std::pow(1.1, 1.2), 1e-12));
+    CHECK(changed.decides());
+    CHECK_FALSE(speed_up(fast, fast, true).decides());
+    // Half widths 0.2 and 0.25, no change: what they differ by is left.
+    const SpeedUp wider = speed_up(fast, predicted(1, 1 * s, std::exp(-0.15), std::exp(0.35)), true);
+    CHECK(wider.interval->high == rel(std::exp(0.05), 1e-12));
+
+    const Field field({"a100-sxm4-80gb", "h100-sxm5-80gb"});
+    Gpu copy = field.gpus[0];
+    copy.profile.id = "copy";
+    copy.profile.changed_from = "a100-sxm4-80gb";
+    const auto run = [](const Gpu& gpu, const Prediction& p) {
+        ContestantRun result{.contestant = {.gpu = &gpu, .rental_price = {}}, .reason = {}, .choices = {}, .utilization = {}};
+        result.prediction.emplace();
+        result.prediction->request = p.request;
+        result.prediction->intervals = p.intervals;
+        return result;
+    };
+    CHECK(share_errors(run(field.gpus[0], slow), run(copy, fast)));
+    CHECK_FALSE(share_errors(run(field.gpus[1], slow), run(copy, fast)));
+    Prediction other_fit = predicted(1, 1 * s, low, high), other_format = predicted(1, 1 * s, low, high);
+    other_fit.intervals->basis = "another fit";
+    other_format.request.precision = Precision::fp8;
+    CHECK_FALSE(share_errors(run(field.gpus[0], slow), run(copy, other_fit)));
+    CHECK_FALSE(share_errors(run(field.gpus[0], slow), run(copy, other_format)));
+}
+
 TEST_CASE("a speed-up of unknown error decides nothing") {
     Prediction unknown = predicted(1, 1 * s);
     unknown.intervals.reset();
