@@ -106,6 +106,8 @@ struct ConvLayer {
     bool wide = false;                  ///< pointwise: computes in fp32 under mixed precision
     std::optional<Activation> gate_activation;  ///< channel gate: of the gate itself; absent: sigmoid
     bool shared = false;                        ///< convolution, projection: with the weights of another one
+    bool cropped = false;                       ///< concatenation: larger maps lose their edges
+    bool scaled = true;                         ///< convolution: compound scaling is of its channels too
     bool weighted = false;                      ///< sum: each map has a learned weight, and all weights are normalized
     bool published = true;                      ///< convolution: false where published counts leave it out
     bool key_bias = false;                      ///< dot product: a learned bias for each head and key, which a kernel of its own adds

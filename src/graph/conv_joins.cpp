@@ -27,13 +27,14 @@ Count rows_of_all(const std::vector<Map>& maps, const ConvLayer& layer) {
     return elements / width;
 }
 
-/// Throws Error where `maps` do not have one shape.
+/// Throws Error where `maps` do not have one size; for all but concatenations, one number of channels too.
 void require_equal(const std::vector<Map>& maps, ConvBlock block) {
     const Map& a = maps.front();
     for (const Map& b : maps) {
         // Half of an odd side, stretched again, lacks a place.
         const auto fits = [](Count one, Count other) { return std::abs(one - other) <= 1; };
-        if (a.channels == b.channels && fits(a.height, b.height) && fits(a.width, b.width) && fits(a.depth, b.depth) &&
+        const bool any_channels = block == ConvBlock::concat;
+        if ((any_channels || a.channels == b.channels) && fits(a.height, b.height) && fits(a.width, b.width) && fits(a.depth, b.depth) &&
             a.tokens == b.tokens && a.window == b.window)
             continue;
         const auto size = [](const Map& map) {
@@ -41,10 +42,16 @@ void require_equal(const std::vector<Map>& maps, ConvBlock block) {
             const std::string windows = map.window > 0 ? fmt::format(" in windows of {}", map.window) : std::string{};
             return fmt::format("{} x {} x {}{}{}", map.channels, map.height, map.width, tokens, windows);
         };
+        const std::string found = fmt::format("{} and {}", size(a), size(b));
+        if (any_channels)
+            throw Error({.what = "maps that are concatenated must have equal sizes",
+                         .key = "concat",
+                         .found = found,
+                         .expected = "cropped = true for edges that a net cuts off"});
         throw Error(
             {.what = fmt::format("layers that are {} must have equal channels and sizes", block == ConvBlock::add ? "added" : "multiplied"),
              .key = std::string(roofcast::name(block)),
-             .found = fmt::format("{} and {}", size(a), size(b))});
+             .found = found});
     }
 }
 
@@ -75,6 +82,7 @@ Map joined(ConvBuilder& b, const std::vector<Map>& in, const ConvLayer& layer) {
             b.suppress(rows_of_all(in, layer));
             return in.front();
         case ConvBlock::concat:
+            if (!layer.cropped) require_equal(in, layer.block);
             return b.concat(in);
         case ConvBlock::multiply:
             if (in.size() > 1) return combined(b, in, layer.block);

@@ -69,6 +69,9 @@ private:
     }
 
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
+        const toml::node& number = *table_.get(spec.name);
+        if (spec.is(unnumbered) && !number.is_boolean())
+            throw error(spec.name, number, "a layer of this block has no number", {}, fmt::format("{} = true", spec.name));
         if (layer.size > 0 || layer.repeat == 0 || spec.is(bare)) return;
         if (spec.is(or_none) && !table_.get(spec.name)->is_boolean()) return;
         if (layer.block == ConvBlock::channel_gate && layer.gate.value_or(ChannelGate::squeeze) != ChannelGate::squeeze) return;
@@ -120,7 +123,6 @@ private:
         for (const auto& field : flags) {
             if (field.key == key) layer.*field.member = flag(key, node);
         }
-        if (key == "scaled") flag(key, node);  // read where nets are scaled
         if (key == "padding") layer.padding = count(key, node, 0);
         if (key == "flops") layer.flops = number(key, node);
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);

@@ -23,7 +23,8 @@ enum BlockTraits : unsigned {
     several = 4,      ///< reads several maps
     paired = 8,       ///< reads two maps
     fractional = 16,  ///< its number need not be whole
-    or_none = 32      ///< 0 may be its number
+    or_none = 32,     ///< 0 may be its number
+    unnumbered = 64   ///< `true` is all that may stand behind its name
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
@@ -48,39 +49,39 @@ inline constexpr std::array block_specs{
               "kernel kernel_width stride groups group_width padding dilation bias norm activation scaled published shared heads",
               repeated},
     BlockSpec{"transposed", ConvBlock::transposed, "kernel stride bias norm activation"},
-    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide cast heads", bare},
+    BlockSpec{"normalize", ConvBlock::normalize, "norm activation wide cast heads", bare | unnumbered},
     BlockSpec{"maxpool", ConvBlock::maxpool, "stride padding"},
     BlockSpec{"avgpool", ConvBlock::avgpool, "stride padding"},
     BlockSpec{"blurpool", ConvBlock::blurpool, "stride"},
     BlockSpec{"adaptive_pool", ConvBlock::adaptive_pool, ""},
-    BlockSpec{"global_pool", ConvBlock::global_pool, "", bare},
+    BlockSpec{"global_pool", ConvBlock::global_pool, "", bare | unnumbered},
     BlockSpec{"positions", ConvBlock::positions, "", bare},
-    BlockSpec{"affine", ConvBlock::affine, "", bare},
+    BlockSpec{"affine", ConvBlock::affine, "", bare | unnumbered},
     BlockSpec{"linear", ConvBlock::linear, "activation", bare},
     BlockSpec{"upsample", ConvBlock::upsample, "bilinear"},
-    BlockSpec{"concat", ConvBlock::concat, "", bare | several},
+    BlockSpec{"concat", ConvBlock::concat, "cropped", bare | unnumbered | several},
     BlockSpec{"slice", ConvBlock::slice, "copied"},
-    BlockSpec{"planes", ConvBlock::planes, "", bare},
-    BlockSpec{"narrow", ConvBlock::narrow, "", bare},
+    BlockSpec{"planes", ConvBlock::planes, "", bare | unnumbered},
+    BlockSpec{"narrow", ConvBlock::narrow, "", bare | unnumbered},
     BlockSpec{"local_mix", ConvBlock::local_mix, "heads stride", paired},
-    BlockSpec{"view", ConvBlock::view, "wide channels_last", bare},
+    BlockSpec{"view", ConvBlock::view, "wide channels_last", bare | unnumbered},
     BlockSpec{"first_rows", ConvBlock::first_rows, ""},
     BlockSpec{"extra_tokens", ConvBlock::extra_tokens, "", or_none},
     BlockSpec{"window_partition", ConvBlock::window_partition, "shifted", or_none},
-    BlockSpec{"window_reverse", ConvBlock::window_reverse, "", bare},
+    BlockSpec{"window_reverse", ConvBlock::window_reverse, "", bare | unnumbered},
     BlockSpec{"pointwise", ConvBlock::pointwise, "wide flops table", bare | fractional},
-    BlockSpec{"scale", ConvBlock::scale, "", bare},
+    BlockSpec{"scale", ConvBlock::scale, "", bare | unnumbered},
     BlockSpec{"multiply", ConvBlock::multiply, "", bare | several},
     BlockSpec{"join", ConvBlock::join, "", several},
     BlockSpec{"softmax", ConvBlock::softmax, ""},
     BlockSpec{"suppress", ConvBlock::suppress, "", several},
     BlockSpec{"empty", ConvBlock::empty, "rows", several},
     BlockSpec{"matmul", ConvBlock::matmul, "", paired},
-    BlockSpec{"resize", ConvBlock::resize, "bilinear", bare | paired},
+    BlockSpec{"resize", ConvBlock::resize, "bilinear", bare | unnumbered | paired},
     BlockSpec{"sample", ConvBlock::sample, "heads", paired},
-    BlockSpec{"transpose", ConvBlock::transpose, "", bare},
+    BlockSpec{"transpose", ConvBlock::transpose, "", bare | unnumbered},
     BlockSpec{"sum_of_parts", ConvBlock::sum_of_parts, ""},
-    BlockSpec{"synchronize", ConvBlock::synchronize, "", bare | several},
+    BlockSpec{"synchronize", ConvBlock::synchronize, "", bare | unnumbered | several},
     BlockSpec{"channel_gate", ConvBlock::channel_gate, "gate activation gate_activation"},
     BlockSpec{"split_attention", ConvBlock::split_attention, "parts groups norm activation bias", several},
     BlockSpec{"project", ConvBlock::project, "bias activation shared"},
@@ -91,7 +92,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"channel_product", ConvBlock::channel_product, "heads normalized"},
     BlockSpec{"mix_places", ConvBlock::mix_places, "gated activation", bare},
     BlockSpec{"lstm", ConvBlock::lstm, ""},
-    BlockSpec{"add", ConvBlock::add, "activation weighted", bare | several},
+    BlockSpec{"add", ConvBlock::add, "activation weighted", bare | unnumbered | several},
 };
 
 /// Names that blocks had, and what stands in their place.
@@ -135,6 +136,8 @@ inline constexpr std::array flags{
     FlagOption{"bias", &ConvLayer::bias},
     FlagOption{"published", &ConvLayer::published},
     FlagOption{"shared", &ConvLayer::shared},
+    FlagOption{"scaled", &ConvLayer::scaled},
+    FlagOption{"cropped", &ConvLayer::cropped},
     FlagOption{"weighted", &ConvLayer::weighted},
     FlagOption{"shifted", &ConvLayer::shifted},
     FlagOption{"relative_positions", &ConvLayer::relative_positions},

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "roofcast/error.hpp"
@@ -47,26 +48,55 @@ public:
     Value value() {
         Value found = choice();
         skip();
-        if (at_ != text_.size()) throw error("what follows is no part of an expression", std::string(text_.substr(at_)));
+        if (at_ != text_.size()) throw trailing();
         return found;
     }
 
 private:
     Value choice() {
         const Nesting nesting(*this);
-        Value yes = disjunction();
-        if (!word("if")) return yes;
+        const std::size_t start = at_;
+        const std::optional<std::size_t> condition_at = condition_of_choice();
+        if (!condition_at) return disjunction();
+        at_ = *condition_at;
+        word("if");
         const bool condition = flag(disjunction());
         if (!word("else")) throw error("a condition without an alternative", std::string(text_), "A if CONDITION else B");
-        Value no = choice();
+        const std::size_t alternative = at_;
+        at_ = start;
+        const Value yes = unless(!condition, [this] { return disjunction(); });
+        skip();
+        if (at_ != *condition_at) throw trailing();
+        at_ = alternative;
+        const Value no = unless(condition, [this] { return choice(); });
         return condition ? yes : no;
+    }
+
+    /// Where the `if` of the choice that begins here stands; nullopt: it has none.
+    std::optional<std::size_t> condition_of_choice() {
+        const std::size_t start = at_;
+        std::optional<std::size_t> found;
+        for (int open = 0; !found && at_ < text_.size() && open >= 0;) {
+            skip();
+            const std::size_t here = at_;
+            const std::string_view name = identifier();
+            if (name == "if" && open == 0) found = here;
+            if (name == "else" && open == 0) break;
+            if (!name.empty() || at_ == text_.size()) continue;
+            const char c = text_[at_++];
+            open += c == '(' ? 1 : c == ')' ? -1 : 0;
+            if (c == ',' && open == 0) break;
+        }
+        at_ = start;
+        return found;
     }
 
     Value disjunction() {
         Value left = conjunction();
         while (word("or")) {
-            const bool right = flag(conjunction());
-            left = flag(left) || right;
+            const bool known = flag(left);
+            const Value right = unless(known, [this] { return Value(flag(conjunction())); });
+            left = known || flag(right);
         }
         return left;
     }
@@ -74,10 +104,19 @@ private:
     Value conjunction() {
         Value left = negation();
         while (word("and")) {
-            const bool right = flag(negation());
-            left = flag(left) && right;
+            const bool open = flag(left);
+            const Value right = unless(!open, [this] { return Value(flag(negation())); });
+            left = open && flag(right);
         }
         return left;
+    }
+
+    /// What `part` gives. Where it is not `needed`, it is read for its form alone: no name is looked up, nothing is computed.
+    Value unless(bool not_needed, const auto& part) {
+        const bool around = std::exchange(skips_, skips_ || not_needed);
+        Value found = part();
+        skips_ = around;
+        return found;
     }
 
     Value negation() {
@@ -118,8 +157,8 @@ private:
                 left = number(left) * number(sign());
             } else if (symbol("/")) {
                 const double by = number(sign());
-                if (by == 0) throw error("division by zero", std::string(text_));
-                left = number(left) / by;
+                if (by == 0 && !skips_) throw error("division by zero", std::string(text_));
+                left = skips_ ? 0 : number(left) / by;
             } else {
                 return left;
             }
@@ -143,6 +182,7 @@ private:
         if (name.empty()) throw error("an expression lacks a number or a name", std::string(text_));
         if (name == "true" || name == "false") return name == "true";
         if (symbol("(")) return call(name);
+        if (skips_) return 0.0;
         if (auto found = lookup_(name)) return *std::move(found);
         throw error("no such value", std::string(name));
     }
@@ -159,10 +199,10 @@ private:
         if (function->arguments == 2) {
             if (!symbol(",")) throw error("the function needs two numbers", std::string(text_), fmt::format("{}(x, y)", name));
             second = number(choice());
-            if (second == 0 && (name == "multiple" || name == "divisible")) throw error("division by zero", std::string(text_));
+            if (second == 0 && !skips_ && (name == "multiple" || name == "divisible")) throw error("division by zero", std::string(text_));
         }
         close();
-        return function->of(first, second);
+        return skips_ ? 0 : function->of(first, second);
     }
 
     Value literal() {
@@ -209,14 +249,18 @@ private:
     }
 
     double number(const Value& value) const {
+        if (skips_) return 0;
         if (const auto* found = std::get_if<double>(&value)) return *found;
         throw error("a flag or a word stands where a number must", std::string(text_));
     }
 
     bool flag(const Value& value) const {
+        if (skips_) return false;
         if (const auto* found = std::get_if<bool>(&value)) return *found;
         throw error("a condition is neither true nor false", std::string(text_), "a comparison, or a flag");
     }
+
+    [[nodiscard]] Error trailing() const { return error("what follows is no part of an expression", std::string(text_.substr(at_))); }
 
     static Error error(std::string what, std::string found, std::string expected = {}) {
         return Error({.what = std::move(what), .found = std::move(found), .expected = std::move(expected)});
@@ -238,6 +282,7 @@ private:
     const Lookup& lookup_;
     std::size_t at_ = 0;
     int nested_ = 0;
+    bool skips_ = false;  ///< reads a part that decides nothing
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ using Lookup = std::function<std::optional<Value>(std::string_view name)>;
 
 /// The value of `text`: numbers, names, + - * /, comparisons, `and`, `or`, `not`, parentheses, `A if CONDITION else B`, and
 /// min(a, b), max(a, b), floor(x), ceil(x), round(x), multiple(x, n), the next multiple of n, and divisible(x, n), the nearest one that is
-/// at most a tenth below. Throws Error without file and key.
+/// at most a tenth below. Of a choice, `and` and `or`, only the parts that decide are computed. Throws Error without file and key.
 Value evaluate(std::string_view text, const Lookup& lookup);
 
 }  // namespace roofcast

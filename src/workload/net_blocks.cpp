@@ -54,8 +54,12 @@ NetBlock block_of(const std::string& name, TableReader reader, const FileBlocks&
                      .found = {},
                      .expected = "small letters, digits and _; no name of a primitive"});
     NetBlock block{.name = name, .arguments = {}, .layers = nullptr, .outputs = {}, .segment = false, .scaled = false, .file = &file};
+    const toml::node* listed = reader.node("arguments");
     for (const std::string& text : reader.texts_if("arguments")) {
         block.arguments.push_back(argument_of(text, reader));
+        const toml::array* items = listed->as_array();
+        const toml::node& item = items == nullptr ? *listed : *items->get(block.arguments.size() - 1);
+        block.arguments.back().line = static_cast<int>(item.source().begin.line);
         const auto same = [&](const BlockArgument& other) { return other.name == block.arguments.back().name; };
         if (std::count_if(block.arguments.begin(), block.arguments.end(), same) > 1)
             throw reader.error("arguments", "the argument is named twice", block.arguments.back().name);

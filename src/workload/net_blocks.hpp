@@ -16,6 +16,7 @@ namespace roofcast {
 struct BlockArgument {
     std::string name, standard;
     bool required = false;
+    int line = 0;  ///< of the block's file
 };
 
 class FileBlocks;

@@ -127,11 +127,12 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
         form += fmt::format(", {} = {}", argument.name, argument.required ? "…" : argument.standard);
     }
     form += "}";
+    std::vector<std::string> missing;
     for (const BlockArgument& argument : block.arguments) {
         const bool given = entry.table.contains(argument.name) || (forwards(entry) && entry.scope.argument(argument.name) != nullptr);
-        if (argument.required && !given)
-            throw entry.error(block.name, fmt::format("the block needs an argument: {}", argument.name), {}, form);
+        if (argument.required && !given) missing.push_back(argument.name);
     }
+    if (!missing.empty()) throw entry.error(block.name, fmt::format("the block needs {}", fmt::join(missing, ", ")), {}, form);
     for (const auto& [key, node] : entry.table) {
         if (key.str() == block.name || is_one_of(options_of_every_call, key.str())) continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;

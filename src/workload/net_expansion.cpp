@@ -118,7 +118,7 @@ private:
             throw entry.error("stream", "layers run beside each other within a segment only", {}, "a layer of a block with segment = true");
         if (layer.block == ConvBlock::synchronize && segment_.name.empty())
             throw entry.error("synchronize", "the CPU waits before a segment", {}, "a layer of a block with segment = true");
-        if (scales_) scale(entry, layer);
+        if (scales_) scale(layer);
         check_weights(entry, layer, entering.front());
         layer.segment = segment_.name;
         layer.opens_segment = segment_.opens;
@@ -129,9 +129,8 @@ private:
     }
 
     /// Compound scaling of what the net itself lists.
-    void scale(const LayerEntry& entry, ConvLayer& layer) const {
-        const toml::node* scaled = entry.table.get("scaled");
-        if (scaled != nullptr && entry.scope.value(entry.key("scaled"), *scaled) == Value(false)) return;
+    void scale(ConvLayer& layer) const {
+        if (!layer.scaled) return;
         if (layer.block == ConvBlock::conv || layer.block == ConvBlock::transposed) layer.size = scaling_.channels(layer.size);
     }
 
@@ -241,11 +240,21 @@ private:
             } else if (const Value* same = forwarding ? entry.scope.argument(argument.name) : nullptr) {
                 scope.set_argument(argument.name, *same);
             } else {
-                const toml::value<std::string> standard(argument.standard);
-                scope.set_argument(argument.name, scope.value(fmt::format("blocks.{}.arguments", block.name), standard, true));
+                scope.set_argument(argument.name, default_of(argument, block, scope));
             }
         }
         return scope;
+    }
+
+    static Value default_of(const BlockArgument& argument, const NetBlock& block, const Scope& scope) {
+        const toml::value<std::string> standard(argument.standard);
+        try {
+            return scope.value(fmt::format("blocks.{}.arguments", block.name), standard, true);
+        } catch (const Error& e) {
+            ErrorDetail detail = e.detail();
+            detail.line = argument.line;
+            throw Error(std::move(detail));
+        }
     }
 
     /// Whether the layers from `start` on, the last of which is `output`, are those from `before` on once more, but for strides, and read

@@ -63,6 +63,25 @@ TEST_CASE("a condition chooses between two values") {
     CHECK(number_in("1 if stride > 2 else 2 if stride > 1 else 4") == 2);
 }
 
+TEST_CASE("what decides nothing is not computed") {
+    CHECK(number_in("in / (stride - 2) if stride != 2 else 7") == 7);
+    CHECK(number_in("7 if stride == 2 else in / (stride - 2)") == 7);
+    CHECK(number_in("(8 if widths.9 > 1 else 9) if not deep else 5") == 5);
+    CHECK(number_in("min(1 / 0 if false else 3, 4)") == 3);
+    CHECK(flag_of("stride == 2 or in / (stride - 2) > 1"));
+    CHECK(!flag_of("stride != 2 and multiple(in, stride - 2) > 1"));
+    CHECK(flag_of("stride != 2 and 1 / 0 > 1 or deep"));
+    CHECK(flag_of("deep or deep"));
+    CHECK(!flag_of("not deep and deep"));
+    // Its form is read.
+    CHECK(expression_error("7 if deep else (in") == "a parenthesis is not closed");
+    CHECK(expression_error("in 2 if deep else 3") == "what follows is no part of an expression");
+    CHECK(expression_error("deep or square(in)") == "no such function");
+    // What decides is computed.
+    CHECK(expression_error("in / (stride - 2) if deep else 7") == "division by zero");
+    CHECK(expression_error("stride != 2 or in / (stride - 2) > 1") == "division by zero");
+}
+
 TEST_CASE("functions round as nets round their channels") {
     CHECK(number_in("min(in, channels)") == 64);
     CHECK(number_in("max(in / 2, 48)") == 48);

@@ -68,6 +68,49 @@ TEST_CASE("a flag that only scaling reads is a flag in every net") {
     CHECK(refusal("{conv = 8, scaled = false}").what == "no error");
 }
 
+TEST_CASE("a block names all arguments that a call lacks") {
+    const std::string unit =
+        "[blocks.unit]\narguments = [\"inner\", \"stride = 1\", \"groups\"]\nlayers = [{conv = \"inner\", groups = \"groups\"}]\n";
+    const ErrorDetail both = refusal("{unit = 8}", unit);
+    CHECK(both.what == "the block needs arguments");
+    CHECK(both.expected == "inner = …, groups = …");
+    CHECK(refusal("{unit = 8, inner = 4}", unit).expected == "groups = …");
+    CHECK(refusal("{unit = 8, iner = 4}", unit).suggestion == "did you mean inner?");
+}
+
+TEST_CASE("errors in defaults of arguments have a line") {
+    const std::string unit =
+        "[blocks.unit]\narguments = [\n    \"stride = 1\",\n    \"inner = in / 0\",\n]\nlayers = [{conv = \"inner\"}]\n";
+    const ErrorDetail divided = refusal("{unit = 8}", unit);
+    CHECK(divided.what == "division by zero");
+    CHECK(divided.line == 8);  // four lines of the net, [blocks.unit], arguments, stride
+}
+
+TEST_CASE("layers without a number refuse one") {
+    for (const std::string layer : {"scale", "affine", "normalize", "global_pool", "planes"}) {
+        CAPTURE(layer);
+        const ErrorDetail refused = refusal("{conv = 8}, {" + layer + " = 3}");
+        CHECK(refused.key == "layers[1]." + layer);
+        CHECK(refused.expected == layer + " = true");
+        CHECK(refusal("{conv = 8}, {" + layer + " = true}").what == "no error");
+    }
+    CHECK(refusal("{conv = 8}, {concat = 3, from = [\"previous\", \"in\"]}").key == "layers[1].concat");
+    CHECK(refusal("{conv = 8}, {add = 2, from = [\"previous\", \"previous\"]}").what == "a layer of this block has no number");
+}
+
+TEST_CASE("maps that are concatenated are equally large, but for the place that an odd side lacks") {
+    const auto joined = [](int pixels, int factor, const std::string& option = "") {
+        return refusal("{conv = 8, name = \"a\"}, {maxpool = 2}, {upsample = " + std::to_string(factor) +
+                           "}, {concat = true, from = [\"previous\", \"a\"]" + option + "}",
+                       "", "image_size = " + std::to_string(pixels) + "\n");
+    };
+    CHECK(joined(32, 4).what == "maps that are concatenated must have equal sizes");
+    CHECK(joined(32, 4).found == "8 x 64 x 64 and 8 x 32 x 32");
+    CHECK(joined(32, 2).what == "no error");
+    CHECK(joined(33, 2).what == "no error");
+    CHECK(joined(32, 4, ", cropped = true").what == "no error");
+}
+
 TEST_CASE("maps of a weighted sum are equal, as those of a plain one are") {
     const std::string sum = "{conv = 8, name = \"a\"}, {conv = 16, name = \"b\"}, {add = true, weighted = true, from = [\"a\", \"b\"]}";
     CHECK(refusal(sum).what == "layers that are added must have equal channels and sizes");
