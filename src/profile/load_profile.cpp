@@ -36,7 +36,8 @@ void read_identity(TableReader& top, GpuProfile& gpu, const std::filesystem::pat
     gpu.vendor = top.text_if("vendor").value_or("");
     gpu.aliases = top.texts_if("aliases");
     gpu.also_called = top.texts_if("also_called");
-    gpu.architecture = required_identifier(top, "architecture", architecture_id(top.text("architecture")));
+    gpu.architecture = architecture_id(top.text("architecture"));
+    if (!gpu.architecture.empty()) gpu.architecture = required_identifier(top, "architecture", std::move(gpu.architecture));
     if (const auto text = top.text_if("compute_capability")) {
         gpu.compute_capability = parse_capability(*text);
         if (!gpu.compute_capability) throw top.error("compute_capability", "invalid compute capability", {}, "such as \"8.0\"");

@@ -6,11 +6,8 @@
 
 namespace roofcast {
 
-/// "My GPU (2)" → "my-gpu-2": an id that profiles may have. "my-gpu" when nothing of `name` is left.
-std::string profile_id(const std::string& name);
-
 /// A commented minimal profile of `name`, whose required values are to be filled in, with the optional keys as comments: the text of
-/// new-profile.txt in `gpus_folder`.
+/// new-profile.txt in `gpus_folder`. Its id is made of the name, or "my-gpu" when nothing of that is left.
 std::string profile_skeleton(const std::string& name, const std::filesystem::path& gpus_folder);
 
 }  // namespace roofcast

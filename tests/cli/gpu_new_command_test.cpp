@@ -73,7 +73,9 @@ TEST_CASE("a skeleton that is not filled in is refused at the key to fill in") {
     const std::string text = printed("gpu new 'A \"b\" \\ c'");
     CHECK(contains(text, "id = \"a-b-c\""));
     const TemporaryFile card("mine.toml", text);
-    CHECK(contains(refused("gpu show " + card.path().string()), "architecture: not an id; found \"\""));
+    CHECK(contains(refused("gpu show " + card.path().string()), "architecture: empty; found \"\"; expected one of ada, "));
+    CHECK(contains(printed("gpu new 'My GPU_2.1'"), "id = \"my-gpu_2.1\""));
+    CHECK(contains(printed("gpu new '(!)'"), "id = \"my-gpu\""));
     const TemporaryFile half("mine.toml", filled_in(text, "architecture", "\"ada\""));
     CHECK(contains(refused("gpu show " + half.path().string()), "memory_gb: out of range; found 0"));
 }
