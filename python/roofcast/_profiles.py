@@ -19,8 +19,10 @@ from ._records import Record, wrapped
 
 
 @contextlib.contextmanager
-def _file_of(text: str, name: str, blocks: Optional[pathlib.Path] = None) -> Iterator[str]:
-    """A file with this text for as long as it is needed, beside `blocks` where these are. Errors name it by its name alone."""
+def _file_of(text: str, name: str, called: str, blocks: Optional[pathlib.Path] = None, has_lines: bool = False) -> Iterator[str]:
+    """A file with this text for as long as it is needed, beside `blocks` where these are. No user knows it: errors say what it is `called`
+    instead, and the line where the text `has_lines` of the user's.
+    """
     with tempfile.TemporaryDirectory(prefix="roofcast-") as folder:
         path = pathlib.Path(folder) / re.sub(r"[^A-Za-z0-9._-]", "-", name)
         path.write_text(text, encoding="utf-8")
@@ -29,9 +31,11 @@ def _file_of(text: str, name: str, blocks: Optional[pathlib.Path] = None) -> Ite
         try:
             yield str(path)
         except Error as e:
-            # As though the text had a file of that name.
-            e.args = (str(e).replace(str(path), name),)
-            e.file = name if e.file == str(path) else e.file
+            message = str(e)
+            if e.file == str(path):
+                message = message.replace(f"{path}:{e.line}", f"{called}, line {e.line}" if has_lines else called)
+                e.file, e.line = None, e.line if has_lines else None
+            e.args = (message.replace(str(path), called),)
             raise
 
 
@@ -63,7 +67,7 @@ class _Described:
     def _of_text(cls, text: str, document: dict, ending: str, name: str):
         made = cls.__new__(cls)
         made._set(_source=name, _document=document, _changed=True, _figures=None, _ending=ending)
-        with _file_of(text, name + ending) as path:
+        with _file_of(text, name + ending, f"{cls.__name__} {name}", has_lines=True) as path:
             made._set(_core=made._loaded(path))
         return made
 
@@ -108,8 +112,12 @@ class _Described:
         if not self._changed:
             yield self._source
             return
-        with _file_of(self._text(self._own_document()), self._core.id + self._ending, self._blocks) as path:
+        with self._file_of_document(self._own_document()) as path:
             yield path
+
+    def _file_of_document(self, document: dict) -> contextlib.AbstractContextManager:
+        name = self._core.id
+        return _file_of(self._text(document), name + self._ending, f"{type(self).__name__} {name}", self._blocks)
 
     def _place(self, document: dict, name: str) -> Optional[tuple]:
         """Where the value called `name` is, or would be: itself, `table_key`, or the key of the only table that has it."""
@@ -140,7 +148,7 @@ class _Described:
                 table.pop(place[-1], None)
             else:
                 table[place[-1]] = value
-        with _file_of(self._text(document), self._core.id + self._ending, self._blocks) as path:
+        with self._file_of_document(document) as path:
             core = self._loaded(path)
         self._set(_core=core, _document=document, _changed=True, _figures=None)
 
@@ -234,7 +242,9 @@ class Gpu(_Described):
         """Changes several values at once, where one alone would contradict the others. None takes a value away."""
         if changes and not self._changed:
             origin = self._own_document().get("changed_from", self.id)
-            own = {"id": f"{self.id}-changed", "name": f"{self.name} (changed)", "changed_from": origin}
+            own = {"id": f"{self.id}-changed", "name": f"{self.name} (changed)"}
+            if _data.current().is_origin(origin):  # a file of the user's may have no fit to keep
+                own["changed_from"] = origin
             changes = {**own, **changes}
         super().update(**changes)
 

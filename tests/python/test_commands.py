@@ -24,6 +24,7 @@ class Commands(Test):
 
     def test_memory(self):
         self.same(roofcast.memory("llama-3.1-8b", gpu=["a100", "rtx-4090"]), "memory", "-m", "llama-3.1-8b", "-g", "a100,rtx-4090")
+        self.assertEqual(roofcast.memory("llama-3.1-8b", "h100"), roofcast.memory("llama-3.1-8b", gpu="h100"))
         engine = roofcast.memory("llama-3.1-8b", gpu="h100", software="vllm")
         self.same(engine, "memory", "-m", "llama-3.1-8b", "-g", "h100", "--software", "vllm")
 

@@ -85,6 +85,28 @@ class Gpus(Test):
         sweep = roofcast.sweep("llama-3.1-8b", [own, changed, noted], batch=1)
         self.assertEqual(list(sweep["gpu"]), ["h100-sxm5-80gb", "h100-sxm5-80gb-changed", "mine"])
 
+    def test_errors_name_the_object_and_no_file(self):
+        gpu = roofcast.Gpu("h100-sxm5-80gb", memory_bandwidth_gb_s=4800)
+        with self.assertRaises(roofcast.Error) as raised:
+            gpu.memory_bandwidth_gb_s = -1
+        self.assertTrue(str(raised.exception).startswith("Gpu h100-sxm5-80gb-changed: memory.bandwidth_gb_s: "), str(raised.exception))
+        self.assertEqual((raised.exception.file, raised.exception.line), (None, None))
+        with self.assertRaises(roofcast.Error) as raised:
+            roofcast.Gpu.from_toml(MINIMAL.replace("142", "-142"))
+        self.assertRegex(str(raised.exception), "^Gpu [a-z-]+, line [0-9]+: compute_tflops: ")
+        self.assertNotIn(".toml", str(raised.exception))
+
+    def test_of_a_file_of_ones_own_without_a_fit_the_copy_has_no_origin(self):
+        gpu = roofcast.Gpu.from_toml(MINIMAL)
+        gpu.update(memory_gb=16)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "mine.toml"
+            file.write_text(MINIMAL)
+            changed = roofcast.Gpu.from_file(file, memory_gb=16)
+        self.assertEqual(changed.id, "mine-changed")
+        self.assertNotIn("changed_from", changed.document)
+        self.assertGreater(roofcast.predict("resnet50", changed).latency_ms, 0)
+
     def test_five_lines_make_one(self):
         gpu = roofcast.Gpu.from_toml(MINIMAL)
         self.assertEqual(gpu.memory_gb, 12)
