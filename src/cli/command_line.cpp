@@ -118,6 +118,16 @@ ErrorDetail mismatch(const CLI::App& command, const std::string& text) {
     return {.what = "too many values", .key = shown_name(command, key), .found = text.substr(received + 10), .expected = "one"};
 }
 
+/// Options that `word`, which stands alone, may belong behind: `--data` for rows, else those that the command needs.
+std::string options_for(const CLI::App& command, const std::string& word) {
+    if (word.ends_with(".csv") && option_named(command, "--data") != nullptr) return fmt::format("--data {}", word);
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->get_required() && !option->get_positional()) names.push_back(shown_name(command, option->get_name()));
+    }
+    return names.empty() ? std::string{} : fmt::format("{}", fmt::join(names, " "));
+}
+
 /// A word that the parser had no use for.
 ErrorDetail unknown_word(const CLI::App& app, const CLI::App& command, const std::string& word) {
     const bool parent = !shown_subcommands(command).empty();
@@ -127,8 +137,8 @@ ErrorDetail unknown_word(const CLI::App& app, const CLI::App& command, const std
                                                      : "unexpected argument",
                        .found = word,
                        .suggestion = meant(command, word)};
-    if (parent && &command != &app && !word.starts_with('-'))
-        detail.expected = fmt::format("{}", fmt::join(known_names(command, word), ", "));
+    if (word.starts_with('-') || &command == &app) return detail;
+    detail.expected = parent ? fmt::format("{}", fmt::join(known_names(command, word), ", ")) : options_for(command, word);
     return detail;
 }
 

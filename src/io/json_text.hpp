@@ -11,6 +11,14 @@
 
 namespace roofcast {
 
+/// What the parser says, without its name for the error and the place in a line that may be the whole file.
+inline std::string parser_message(std::string_view what) {
+    for (const std::string_view before : {std::string_view("] "), std::string_view(": ")}) {
+        if (const auto at = what.find(before); at != std::string_view::npos) what.remove_prefix(at + before.size());
+    }
+    return std::string(what);
+}
+
 /// `text` as a document: nlohmann::json, or ordered_json where the order of keys matters. `file` is the name that errors carry.
 /// Throws Error when it is not JSON, holds a number beyond double, or nests so deep that a walk over it could exhaust the stack.
 template <class Json>
@@ -26,9 +34,12 @@ Json parse_json(std::string_view text, const std::string& file) {
     } catch (const typename Json::parse_error& e) {
         const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
         const int line = 1 + static_cast<int>(std::count(text.begin(), end, '\n'));
-        throw Error({.what = "not valid JSON", .file = file, .line = line, .found = e.what()});
+        throw Error({.what = "not valid JSON", .file = file, .line = line, .found = parser_message(e.what())});
     } catch (const typename Json::out_of_range& e) {
-        throw Error({.what = "not valid JSON", .file = file, .found = e.what(), .expected = "numbers within the range of a double"});
+        throw Error({.what = "not valid JSON",
+                     .file = file,
+                     .found = parser_message(e.what()),
+                     .expected = "numbers within the range of a double"});
     }
 }
 

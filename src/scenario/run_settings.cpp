@@ -125,11 +125,15 @@ WeightFormat required_weights(const std::string& text) {
     if (const auto format = parse_weight_format(text)) return *format;
     std::vector<std::string> names = weight_format_names();
     names.emplace_back("exl2-B-bpw (B bits, at most 8)");
+    std::string meant = did_you_mean(text, names);
+    // Fifty names hide the one that was meant.
+    std::string expected =
+        meant.empty() ? fmt::format("{}", fmt::join(names, ", ")) : fmt::format("one of {} formats, such as fp8 or q4_k_m", names.size());
     throw Error({.what = "unknown weight format",
                  .key = "weights",
                  .found = text,
-                 .expected = fmt::format("{}", fmt::join(names, ", ")),
-                 .suggestion = did_you_mean(text, names)});
+                 .expected = std::move(expected),
+                 .suggestion = std::move(meant)});
 }
 
 PcieTopology required_pcie(const std::string& text) {

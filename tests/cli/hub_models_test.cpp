@@ -57,7 +57,7 @@ TEST_CASE("wrong configurations give one message and exit code 2") {
         std::string text = whole;
         return text.replace(text.find(from), from.size(), to);
     };
-    CHECK(contains(message(whole.substr(0, 100)), "not valid JSON"));
+    CHECK(contains(message(whole.substr(0, 100)), "not valid JSON; found syntax error while parsing "));
     CHECK(contains(message(changed("\"hidden_size\": 64,", "")), "hidden_size: a required key is missing"));
     CHECK(contains(message(R"({"_class_name": "FluxTransformer2DModel", "num_layers": 19})"), "diffusion model"));
     CHECK(contains(message(changed("\"num_attention_heads\": 4", "\"num_attention_heads\": 5")), "64 is not a multiple of the heads"));
