@@ -10,6 +10,7 @@
 
 #include "cli/help_page.hpp"
 #include "io/printable.hpp"
+#include "io/shell_word.hpp"
 #include "roofcast/error.hpp"
 
 namespace roofcast::cli {
@@ -118,9 +119,10 @@ ErrorDetail mismatch(const CLI::App& command, const std::string& text) {
     return {.what = "too many values", .key = shown_name(command, key), .found = text.substr(received + 10), .expected = "one"};
 }
 
-/// Options that `word`, which stands alone, may belong behind: `--data` for rows, else those that the command needs.
+/// Options that `word`, which stands alone, may belong behind: `--data` for rows, `--search` of lists, else those that the command needs.
 std::string options_for(const CLI::App& command, const std::string& word) {
-    if (word.ends_with(".csv") && option_named(command, "--data") != nullptr) return fmt::format("--data {}", word);
+    if (word.ends_with(".csv") && option_named(command, "--data") != nullptr) return fmt::format("--data {}", shell_word(word));
+    if (option_named(command, "--search") != nullptr) return fmt::format("--search {}", shell_word(word));
     std::vector<std::string> names;
     for (const CLI::Option* option : command.get_options()) {
         if (option->get_required() && !option->get_positional()) names.push_back(shown_name(command, option->get_name()));

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 #include "io/number_text.hpp"
 #include "roofcast/error.hpp"
@@ -204,9 +206,14 @@ double share_to_meet(const ServingOptions& o) {
 }
 
 void refuse_contradictions(const ServingOptions& o, bool tokens_given) {
-    const int sources = (o.rate.empty() ? 0 : 1) + (o.trace.empty() ? 0 : 1) + (o.users.empty() ? 0 : 1) + (o.find_rate ? 1 : 0);
-    if (sources != 1)
-        throw Error({.what = sources == 0 ? "no option says when requests arrive" : "several options say when requests arrive",
+    std::vector<std::string_view> sources;
+    if (!o.rate.empty()) sources.push_back("--rate");
+    if (!o.trace.empty()) sources.push_back("--trace");
+    if (!o.users.empty()) sources.push_back("--concurrency");
+    if (o.find_rate) sources.push_back("--find-rate");
+    if (sources.size() != 1)
+        throw Error({.what = sources.empty() ? "no option says when requests arrive" : "several options say when requests arrive",
+                     .found = fmt::format("{}", fmt::join(sources, " and ")),
                      .expected = "one of --rate, --trace, --concurrency and --find-rate",
                      .suggestion = "such as --rate 5/s"});
     if (o.find_rate && o.slo.empty())

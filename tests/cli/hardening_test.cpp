@@ -214,13 +214,19 @@ TEST_CASE("hints name the whole command, and numbers have no leading zeros") {
 }
 
 TEST_CASE("a word without an option is shown the options that it may belong behind") {
-    CHECK(contains(refused("predict h100 llama-3.1-8b"), "unexpected argument; found h100; expected --gpu GPU... --model MODEL..."));
+    CHECK(contains(refused("predict h100 llama-3.1-8b"), "unexpected argument; found h100; expected --gpu GPU --model MODEL"));
     CHECK(contains(refused("validate rows.csv"), "unexpected argument; found rows.csv; expected --data rows.csv"));
-    CHECK(contains(refused("gpu list rows"), "unexpected argument; found rows; see roofcast gpu list --help"));
+    CHECK(contains(refused("gpu list tesla"), "unexpected argument; found tesla; expected --search tesla"));
+    CHECK(contains(refused("software keys tesla"), "unexpected argument; found tesla; see roofcast software keys --help"));
 }
 
 TEST_CASE("a weight format that is nearly right is not hidden among all") {
     CHECK(contains(refused("predict -g h100 -m llama-3.1-8b --weights q5"),
                    "formats, such as fp8 or q4_k_m; did you mean q5_0, q5_1 or q5_k?"));
     CHECK(contains(refused("predict -g h100 -m llama-3.1-8b --weights zzzzzzzzzz"), "iq4_nl"));
+}
+
+TEST_CASE("options that contradict each other are named") {
+    const std::string load = refused("serve-sim -g h100 -m llama-3.1-8b --rate 5 --concurrency 4");
+    CHECK(contains(load, "several options say when requests arrive; found --rate and --concurrency"));
 }
