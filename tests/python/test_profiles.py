@@ -97,12 +97,10 @@ class Gpus(Test):
         self.assertNotIn(".toml", str(raised.exception))
 
     def test_of_a_file_of_ones_own_without_a_fit_the_copy_has_no_origin(self):
-        gpu = roofcast.Gpu.from_toml(MINIMAL)
-        gpu.update(memory_gb=16)
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "mine.toml"
             file.write_text(MINIMAL)
-            changed = roofcast.Gpu.from_file(file, memory_gb=16)
+            changed = roofcast.Gpu.from_file(file, notes="another note")
         self.assertEqual(changed.id, "mine-changed")
         self.assertNotIn("changed_from", changed.document)
         self.assertGreater(roofcast.predict("resnet50", changed).latency_ms, 0)
