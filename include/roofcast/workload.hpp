@@ -121,14 +121,13 @@ struct VisionLanguage {
     Vit vision;
     DecoderLlm language;
     std::int64_t merge = 1;               ///< merge × merge patches become one language token
-    std::int64_t projector_hidden = 0;    ///< hidden width of a two-layer projector; 0: one linear layer
     std::int64_t vision_window = 0;       ///< patches on a side of a local attention window; 0: full
     std::int64_t vision_full_layers = 0;  ///< with a window: layers that stay full
     std::int64_t temporal_patch = 1;      ///< frames a patch spans; a still image is repeated
     std::int64_t fixed_image_tokens = 0;  ///< language tokens per image when not (size/patch/merge)²
     std::int64_t global_layers = 0;       ///< Llama 3.2 Vision: gated layers after the local encoder
     std::int64_t tiles = 1;               ///< image tiles
-    /// Widths that layers of a projector give one after the other, in place of `projector_hidden`: of each patch, then of merged patches.
+    /// Widths that layers of the projector give one after the other: of each patch, then of merged patches.
     std::vector<std::int64_t> patch_projector, projector;
     bool projector_bias = true;
     bool projector_norm = true;  ///< of the tower's output

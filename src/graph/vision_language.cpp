@@ -38,11 +38,18 @@ Count add_projector_layers(LayerBuilder& b, const VisionLanguage& m, Count rows,
 }
 
 /// Projections of patches, what makes one token of several, and projections of that.
-Segment layered_projector(const VisionLanguage& m, const VitPass& pass, const Numerics& n) {
+Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Numerics& n) {
     LayerBuilder b(n, 8);
-    const Count merged = m.merge * m.merge, patches = pass.images * pass.patches, rows = patches / merged;
+    const Count merged = m.merge * m.merge;
+    const Count patches = m.fixed_image_tokens > 0 ? pass.rows() : pass.images * pass.patches, rows = patches / merged;
     if (m.projector_norm) b.norm("merge_norm", m.vision.norm, pass.rows(), m.vision.hidden);
     Count width = add_projector_layers(b, m, patches, m.vision.hidden, m.patch_projector);
+    if (m.global_layers > 0) {
+        // Llama 3.2 Vision projects the last output in addition to those of five layers within.
+        constexpr Count outputs = 6;
+        width *= outputs;
+        b.move("concat_outputs", patches * width);
+    }
     if (m.pooled) {
         b.add("merge_pool", Reduce{patches * width, rows * width, as_count(merged), n.stored});
     } else {
@@ -52,26 +59,6 @@ Segment layered_projector(const VisionLanguage& m, const VitPass& pass, const Nu
     for (Count i = 0; i < m.deepstack; ++i) {
         b.norm("stack_norm", m.vision.norm, rows, width);
         add_projector_layers(b, m, rows, width, m.projector);
-    }
-    return {"projector", 1, b.take()};
-}
-
-Segment projector_segment(const VisionLanguage& m, const VitPass& pass, const Numerics& n) {
-    LayerBuilder b(n, 5);
-    const Count merged = m.merge * m.merge;
-    const Count rows = (m.fixed_image_tokens > 0 ? pass.rows() : pass.images * pass.patches / merged);
-    if (m.projector_hidden == 0) {
-        // Llama 3.2 Vision projects the last output in addition to those of five layers within.
-        constexpr Count outputs = 6;
-        const Count width = m.global_layers > 0 ? outputs * m.vision.hidden : merged * m.vision.hidden;
-        b.norm("final_norm", m.vision.norm, pass.rows(), m.vision.hidden);
-        if (m.global_layers > 0) b.move("concat_outputs", pass.rows() * width);
-        b.linear("projector", rows, m.language.hidden, width, true);
-    } else {
-        b.norm("merge_norm", m.vision.norm, pass.rows(), m.vision.hidden);
-        b.linear("merge_up", rows, m.projector_hidden, merged * m.vision.hidden, true);
-        b.gelu(rows * m.projector_hidden);
-        b.linear("merge_down", rows, m.language.hidden, m.projector_hidden, true);
     }
     return {"projector", 1, b.take()};
 }
@@ -110,7 +97,7 @@ OpGraph vision_graph(const VisionLanguage& model, const Run& run, const Lowering
     if (full > 0) graph.segments.push_back(vit_layers(pass, n, full));
     const Count windowed = model.vision_window > 0 ? model.vision.layers - full : Count(0);
     if (windowed > 0) graph.segments.push_back(vit_layers(pass, n, windowed, model.vision_window));
-    graph.segments.push_back(model.projector.empty() ? projector_segment(model, pass, n) : layered_projector(model, pass, n));
+    graph.segments.push_back(projector_segment(model, pass, n));
     graph.peak_activations = vit_peak_activations(pass, n);
     return graph;
 }

@@ -62,7 +62,7 @@ VisionLanguage qwen_vl(const JsonReader& config, const JsonReader& vision, Vit t
     m.vision = tower;
     m.merge = vision.has("spatial_merge_size") ? vision.count_between("spatial_merge_size", 1, most_merged) : 2;
     m.temporal_patch = vision.count_or("temporal_patch_size", 2, 1);
-    m.projector_hidden = m.merge * m.merge * tower.hidden;
+    m.projector = {m.merge * m.merge * tower.hidden, m.language.hidden};
     return m;
 }
 
@@ -159,6 +159,7 @@ VisionLanguage mllama(const JsonReader& config) {
     m.global_layers = vision.count_or("num_global_layers", 0);
     m.tiles = vision.has("max_num_tiles") ? vision.count_between("max_num_tiles", 1, most_tiles) : 4;
     m.fixed_image_tokens = 1;
+    m.projector = {m.language.hidden};
     const std::int64_t side = m.vision.image_size / m.vision.patch;
     m.language.cross_attention_tokens = m.tiles * (side * side + m.vision.extra_tokens);
     return m;

@@ -78,7 +78,8 @@ VisionLanguage read_vision_language(TableReader& reader) {
     vision.finish_with_base();
     language.finish_with_base();
     model.merge = reader.count_if("merge", 1, most_merged).value_or(1);
-    model.projector_hidden = reader.count_if("projector_hidden", 0, largest_size).value_or(0);
+    if (const auto hidden = reader.count_if("projector_hidden", 0, largest_size).value_or(0); hidden > 0) model.projector = {hidden};
+    model.projector.push_back(model.language.hidden);
     model.vision_window = reader.count_if("vision_window", 0, largest_size).value_or(0);
     model.vision_full_layers = reader.count_if("vision_full_layers", 0, model.vision.layers).value_or(0);
     model.temporal_patch = reader.count_if("temporal_patch", 1, largest_size).value_or(1);
