@@ -11,48 +11,31 @@ namespace roofcast {
 
 namespace {
 
-struct IsOf {
-    AttentionBlockKind kind;
+/// nullopt: no kind that is measured so.
+std::optional<AttentionBlockKind> kind_of(const TokenMixer& mixer) {
     using K = AttentionBlockKind;
-    bool operator()(const LatentAttention& a) const { return kind == (a.index ? K::sparse_latent : K::latent); }
-    bool operator()(const GroupedAttention& a) const { return kind == K::sparse_grouped && a.index; }
-    bool operator()(const CompressedAttention& a) const {
-        return a.ratio > 0 && kind == (a.index ? K::compressed_chosen : K::compressed_all);
-    }
-    template <class Other>
-    bool operator()(const Other&) const {
-        return false;
-    }
-};
-
-/// `part` of what belongs to `all` heads, for `heads` of them; benchmarks also time more heads than a model has.
-Count share(Count part, Count heads, Count all) {
-    return std::max<Count>(1, part * heads / all);
+    if (const auto* a = std::get_if<LatentAttention>(&mixer)) return a->index ? K::sparse_latent : K::latent;
+    if (const auto* a = std::get_if<GroupedAttention>(&mixer); a != nullptr && a->index) return K::sparse_grouped;
+    if (const auto* a = std::get_if<CompressedAttention>(&mixer); a != nullptr && a->ratio > 0)
+        return a->index ? K::compressed_chosen : K::compressed_all;
+    return std::nullopt;
 }
 
-/// Adds a mixer with `heads` heads.
-struct AddHeads {
-    LayerBuilder& b;
-    const DecoderPass& pass;
-    Count heads;
-    void operator()(LatentAttention a) const {
-        a.heads = heads;
-        add_attention(b, pass, a);
+/// With `heads` heads, and as much of what belongs to all heads; benchmarks also time more heads than a model has.
+TokenMixer with_heads(TokenMixer mixer, Count heads) {
+    const auto scale = [heads](std::int64_t& part, std::int64_t all) { part = std::max<Count>(1, part * heads / all); };
+    if (auto* a = std::get_if<LatentAttention>(&mixer)) a->heads = heads;
+    if (auto* a = std::get_if<GroupedAttention>(&mixer)) {
+        scale(a->kv_heads, a->heads);
+        scale(a->index->heads, a->heads);
+        a->heads = heads;
     }
-    void operator()(GroupedAttention a) const {
-        a.kv_heads = share(a.kv_heads, heads, a.heads);
-        a.index->heads = share(a.index->heads, heads, a.heads);
-        a.heads = heads;
-        add_attention(b, pass, a);
+    if (auto* a = std::get_if<CompressedAttention>(&mixer)) {
+        scale(a->output_groups, a->heads);
+        a->heads = heads;
     }
-    void operator()(CompressedAttention a) const {
-        a.output_groups = share(a.output_groups, heads, a.heads);
-        a.heads = heads;
-        add_attention(b, pass, a);
-    }
-    template <class Other>
-    void operator()(const Other&) const {}
-};
+    return mixer;
+}
 
 }  // namespace
 
@@ -60,9 +43,9 @@ OpGraph attention_block_graph(const DecoderLlm& model, const Run& run, const Low
     const DecoderPass pass{
         .model = model, .run = run, .lowering = lowering, .tokens = block.query_len, .kv_len = block.kv_len, .decode = block.decodes};
     for (const LayerGroup& group : layer_groups(model)) {
-        if (!std::visit(IsOf{block.kind}, group.tokens)) continue;
+        if (kind_of(group.tokens) != block.kind) continue;
         LayerBuilder b(decoder_numerics(run, lowering), 24);
-        std::visit(AddHeads{b, pass, block.heads}, group.tokens);
+        add_mixer(b, pass, with_heads(group.tokens, block.heads));
         OpGraph graph;
         graph.name = "attention_block";
         graph.segments.push_back({"block", 1, b.take()});

@@ -101,13 +101,14 @@ Bytes peak_activations(const DecoderPass& pass, const Numerics& n) {
     return max(peak, logits + rows * static_cast<double>(m.hidden) * n.element());
 }
 
-/// What one group of attention computes of `run`; nullopt: there is one group.
-std::optional<Run> group_run(const Run& run) {
-    if (run.parallel.attention_data <= 1) return std::nullopt;
-    Run group = run;
-    group.batch = run.group_batch();
-    group.parallel.tensor = run.parallel.attention_tensor();
-    return group;
+/// `tokens` new ones against `kv_len`, of which one group of attention computes its part.
+DecoderPass pass_of(const DecoderLlm& model, const Run& run, const Lowering& lowering, Count tokens, Count kv_len) {
+    DecoderPass pass{.model = model, .run = run, .lowering = lowering, .tokens = tokens, .kv_len = kv_len, .copy_batch = run.batch};
+    if (run.parallel.attention_data > 1) {
+        pass.run.batch = run.group_batch();
+        pass.run.parallel.tensor = run.parallel.attention_tensor();
+    }
+    return pass;
 }
 
 constexpr std::size_t first_layers = 1;  // of a graph's segments
@@ -136,42 +137,23 @@ OpGraph decoder_graph(const DecoderPass& pass, const char* name) {
 }  // namespace
 
 OpGraph prefill_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
-    const Count logits = lowering.logits_of_prompt ? tokens : 1;
-    const std::optional<Run> group = group_run(run);
-    OpGraph graph = decoder_graph({.model = model,
-                                   .run = group ? *group : run,
-                                   .lowering = lowering,
-                                   .tokens = tokens,
-                                   .kv_len = past + tokens,
-                                   .logits = logits,
-                                   .copy_batch = run.batch},
-                                  "prefill");
+    DecoderPass pass = pass_of(model, run, lowering, tokens, past + tokens);
+    if (lowering.logits_of_prompt) pass.logits = tokens;
+    OpGraph graph = decoder_graph(pass, "prefill");
     graph.captured = false;
     return graph;
 }
 
 OpGraph decode_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len, bool in_prefill_kernel) {
-    const std::optional<Run> group = group_run(run);
-    return decoder_graph({.model = model,
-                          .run = group ? *group : run,
-                          .lowering = lowering,
-                          .tokens = 1,
-                          .kv_len = kv_len,
-                          .decode = true,
-                          .in_prefill_kernel = in_prefill_kernel,
-                          .copy_batch = run.batch},
-                         "decode");
+    DecoderPass pass = pass_of(model, run, lowering, 1, kv_len);
+    pass.decode = true;
+    pass.in_prefill_kernel = in_prefill_kernel;
+    return decoder_graph(pass, "decode");
 }
 
 void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t kv_len) {
-    const std::optional<Run> group = group_run(run);
-    const DecoderPass pass{.model = model,
-                           .run = group ? *group : run,
-                           .lowering = lowering,
-                           .tokens = 1,
-                           .kv_len = kv_len,
-                           .decode = true,
-                           .copy_batch = run.batch};
+    DecoderPass pass = pass_of(model, run, lowering, 1, kv_len);
+    pass.decode = true;
     const Numerics n = decoder_numerics(run, lowering);
     const auto groups = layer_groups(model);
     for (std::size_t i = 0; i < groups.size(); ++i) graph.segments[first_layers + i] = layer_segment(pass, n, groups[i]);
@@ -179,16 +161,10 @@ void set_kv_len(OpGraph& graph, const DecoderLlm& model, const Run& run, const L
 }
 
 OpGraph verify_graph(const DecoderLlm& model, const Run& run, const Lowering& lowering, std::int64_t tokens, std::int64_t past) {
-    const std::optional<Run> group = group_run(run);
-    return decoder_graph({.model = model,
-                          .run = group ? *group : run,
-                          .lowering = lowering,
-                          .tokens = tokens,
-                          .kv_len = past + tokens,
-                          .decode = true,
-                          .logits = tokens,
-                          .copy_batch = run.batch},
-                         "verify");
+    DecoderPass pass = pass_of(model, run, lowering, tokens, past + tokens);
+    pass.decode = true;
+    pass.logits = tokens;
+    return decoder_graph(pass, "verify");
 }
 
 }  // namespace roofcast

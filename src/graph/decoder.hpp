@@ -8,7 +8,7 @@ namespace roofcast {
 /// One pass through the layers: `tokens` new ones per sequence against `kv_len` in the cache, these included.
 struct DecoderPass {
     const DecoderLlm& model;
-    const Run& run;  ///< with `attention_data`: batch and tensor parallel degree of one group (`group_run`)
+    Run run;  ///< with `attention_data`: batch and tensor parallel degree of one group
     const Lowering& lowering;
     Count tokens = 1, kv_len = 1;
     bool decode = false;             ///< one token per sequence, or the few of a verification: MLA runs absorbed
@@ -42,6 +42,8 @@ void add_attention(LayerBuilder& b, const DecoderPass& pass, const CompressedAtt
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const GatedDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const KimiDelta& a);
 void add_recurrence(LayerBuilder& b, const DecoderPass& pass, const Mamba2& a);
+
+void add_mixer(LayerBuilder& b, const DecoderPass& pass, const TokenMixer& mixer);
 
 /// The attention operator of the pass, but for heads and widths.
 Attention attention_op(const DecoderPass& pass, const Numerics& n);

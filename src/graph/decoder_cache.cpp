@@ -9,61 +9,46 @@ namespace roofcast {
 
 namespace {
 
-constexpr double state_bytes = 4;  // recurrent states are kept in fp32 (`mamba_ssm_dtype` of the configurations)
-
-/// Cache of one layer on one GPU, in elements of the cache's precision.
-struct LayerCache {
-    double of_token = 0;      ///< elements for each token, up to `window` of them
-    std::int64_t window = 0;  ///< 0: all tokens
-    bool cross = false;       ///< image tokens are kept in place of the sequence's own
-    double compressed = 0;    ///< elements for each token in addition to those in the window
-    double state = 0;         ///< elements of the recurrent state, in fp32
-    double activations = 0;   ///< elements of the last tokens that a convolution reads again, as activations
-};
-
+/// What a layer keeps of a sequence on one of `gpus`.
 struct CacheOf {
-    Count gpus;
+    Count gpus, image_tokens;
+    Bytes element, activation;  ///< of the cache, and of what convolutions read again
 
-    LayerCache operator()(std::monostate) const { return {}; }
-    LayerCache operator()(const GroupedAttention& a) const {
+    CacheKind operator()(std::monostate) const { return {}; }
+    CacheKind operator()(const GroupedAttention& a) const {
         const Count keys = shard(a.kv_heads, gpus) * (a.head_dim + a.value_width());
-        return {.of_token = as_count(keys + (a.index && a.index->selects ? a.index->dim : 0)),
+        return {.per_token = as_count(keys + (a.index && a.index->selects ? a.index->dim : 0)) * element,
                 .window = std::max(a.window, a.chunk),
-                .cross = a.cross};
+                .image_tokens = a.cross ? image_tokens : Count(0)};
     }
-    LayerCache operator()(const LatentAttention& a) const {  // one latent for all heads: every GPU holds it
+    CacheKind operator()(const LatentAttention& a) const {  // one latent for all heads: every GPU holds it
         const bool index = a.index && a.index->selects;
-        return {.of_token = as_count(Count(a.shape.kv_rank) + a.shape.rope_dim + (index ? a.index->dim : 0))};
+        return {.per_token = as_count(Count(a.shape.kv_rank) + a.shape.rope_dim + (index ? a.index->dim : 0)) * element};
     }
-    LayerCache operator()(const CompressedAttention& a) const {
-        LayerCache cache{.of_token = static_cast<double>(a.head_dim), .window = a.window};
-        if (a.ratio > 0) cache.compressed = static_cast<double>(a.head_dim + (a.index ? a.index->dim : 0)) / static_cast<double>(a.ratio);
+    CacheKind operator()(const CompressedAttention& a) const {
+        CacheKind cache{.per_token = static_cast<double>(a.head_dim) * element, .window = a.window};
+        if (a.ratio > 0)
+            cache.compressed = static_cast<double>(a.head_dim + (a.index ? a.index->dim : 0)) / static_cast<double>(a.ratio) * element;
         return cache;
     }
-    LayerCache operator()(const GatedDelta& a) const {
+    CacheKind operator()(const GatedDelta& a) const {
         const Count keys = shard(a.key_heads, gpus) * a.key_dim, values = shard(a.value_heads, gpus) * a.value_dim;
-        return {.state = as_count(values * a.key_dim), .activations = as_count((2 * keys + values) * (a.convolution - 1))};
+        return recurrent(values * a.key_dim, 2 * keys + values, a.convolution);
     }
-    LayerCache operator()(const KimiDelta& a) const {
+    CacheKind operator()(const KimiDelta& a) const {
         const Count width = shard(a.heads, gpus) * a.dim;
-        return {.state = as_count(width * a.dim), .activations = as_count(3 * width * (a.convolution - 1))};
+        return recurrent(width * a.dim, 3 * width, a.convolution);
     }
-    LayerCache operator()(const Mamba2& a) const {
+    CacheKind operator()(const Mamba2& a) const {
         const Count inner = shard(a.heads, gpus) * a.head_dim, groups = shard(a.groups, gpus);
-        return {.state = as_count(inner * a.state), .activations = as_count((inner + 2 * groups * a.state) * (a.convolution - 1))};
+        return recurrent(inner * a.state, inner + 2 * groups * a.state, a.convolution);
+    }
+
+    /// A state in fp32 (`mamba_ssm_dtype` of the configurations), and what a convolution over so many tokens reads again.
+    [[nodiscard]] CacheKind recurrent(Count state, Count channels, Count convolution) const {
+        return {.state = as_count(state) * element_size(Precision::fp32) + as_count(channels * (convolution - 1)) * activation};
     }
 };
-
-/// Sums `bytes_of` over the layers of one pipeline stage.
-template <class BytesOf>
-Bytes sum_over_layers(const DecoderLlm& model, const Run& run, BytesOf bytes_of) {
-    Bytes total;
-    for (const LayerGroup& group : layer_groups(model)) {
-        const LayerCache layer = std::visit(CacheOf{run.parallel.attention_tensor()}, group.tokens);
-        total += static_cast<double>(group.layers) * bytes_of(layer);
-    }
-    return total * (static_cast<double>(shard(model.layers, run.parallel.pipeline)) / static_cast<double>(model.layers));
-}
 
 /// But for the number of layers.
 bool alike(const CacheKind& a, const CacheKind& b) {
@@ -71,23 +56,23 @@ bool alike(const CacheKind& a, const CacheKind& b) {
            a.state == b.state;
 }
 
-Bytes states(const LayerCache& layer, const Run& run) {
-    return layer.state * state_bytes * byte + layer.activations * element_size(activation_precision(run.precision));
+/// Sums `bytes_of` over the layers of one pipeline stage.
+template <class BytesOf>
+Bytes sum_over_layers(const DecoderLlm& model, const Run& run, BytesOf bytes_of) {
+    Bytes total;
+    for (const CacheKind& kind : cache_kinds(model, run)) total += static_cast<double>(kind.layers) * bytes_of(kind);
+    return total * (static_cast<double>(shard(model.layers, run.parallel.pipeline)) / static_cast<double>(model.layers));
 }
 
 }  // namespace
 
 std::vector<CacheKind> cache_kinds(const DecoderLlm& model, const Run& run) {
-    const Bytes element = element_size(run.cache_precision());
+    const CacheOf cache_of{run.parallel.attention_tensor(), model.cross_attention_tokens, element_size(run.cache_precision()),
+                           element_size(activation_precision(run.precision))};
     std::vector<CacheKind> kinds;
     for (const LayerGroup& group : layer_groups(model)) {
-        const LayerCache layer = std::visit(CacheOf{run.parallel.attention_tensor()}, group.tokens);
-        const CacheKind kind{.per_token = layer.of_token * element,
-                             .window = layer.window,
-                             .image_tokens = layer.cross ? model.cross_attention_tokens : 0,
-                             .compressed = layer.compressed * element,
-                             .state = states(layer, run),
-                             .layers = group.layers};
+        CacheKind kind = std::visit(cache_of, group.tokens);
+        kind.layers = group.layers;
         if (kind.per_token <= Bytes{} && kind.compressed <= Bytes{} && kind.state <= Bytes{}) continue;
         const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const CacheKind& known) { return alike(known, kind); });
         if (same == kinds.end()) {
@@ -100,28 +85,23 @@ std::vector<CacheKind> cache_kinds(const DecoderLlm& model, const Run& run) {
 }
 
 Bytes kv_cache_size(const DecoderLlm& model, const Run& run, std::int64_t tokens) {
-    const Bytes element = element_size(run.cache_precision());
-    return sum_over_layers(model, run, [&](const LayerCache& layer) {
-        std::int64_t held = layer.window > 0 ? std::min(tokens, layer.window) : tokens;
-        if (layer.cross) held = model.cross_attention_tokens;
-        const double elements = layer.of_token * static_cast<double>(held) + layer.compressed * static_cast<double>(tokens);
-        return elements * element + states(layer, run);
+    return sum_over_layers(model, run, [&](const CacheKind& kind) {
+        std::int64_t held = kind.window > 0 ? std::min(tokens, kind.window) : tokens;
+        if (kind.image_tokens > 0) held = kind.image_tokens;
+        return static_cast<double>(held) * kind.per_token + static_cast<double>(tokens) * kind.compressed + kind.state;
     });
 }
 
 Bytes cache_per_token(const DecoderLlm& model, const Run& run) {
-    const Bytes element = element_size(run.cache_precision());
-    return sum_over_layers(model, run, [&](const LayerCache& layer) {
-        const bool grows = layer.window == 0 && !layer.cross;
-        return ((grows ? layer.of_token : 0) + layer.compressed) * element;
+    return sum_over_layers(model, run, [&](const CacheKind& kind) {
+        const bool grows = kind.window == 0 && kind.image_tokens == 0;
+        return (grows ? kind.per_token : Bytes{}) + kind.compressed;
     });
 }
 
 Bytes fixed_cache(const DecoderLlm& model, const Run& run) {
-    const Bytes element = element_size(run.cache_precision());
-    return sum_over_layers(model, run, [&](const LayerCache& layer) {
-        const double held = static_cast<double>(layer.cross ? model.cross_attention_tokens : layer.window);
-        return held * layer.of_token * element + states(layer, run);
+    return sum_over_layers(model, run, [&](const CacheKind& kind) {
+        return static_cast<double>(kind.image_tokens > 0 ? kind.image_tokens : kind.window) * kind.per_token + kind.state;
     });
 }
 

@@ -110,6 +110,10 @@ void end_mixer(LayerBuilder& b, const DecoderPass& pass) {
 
 }  // namespace
 
+void add_mixer(LayerBuilder& b, const DecoderPass& pass, const TokenMixer& mixer) {
+    std::visit(AddMixer{b, pass}, mixer);
+}
+
 bool sums_into_stream(const DecoderLlm& model) {
     return !model.parallel_block && model.residual_streams == 0 && model.residual_block == 0;
 }
@@ -169,7 +173,7 @@ Segment layer_segment(const DecoderPass& pass, const Numerics& n, const LayerGro
     if (has_mixer(group.tokens)) {
         begin_mixer(b, pass);
         add_stream_norm(b, pass, "input_norm", reduced);
-        std::visit(AddMixer{b, pass}, group.tokens);
+        add_mixer(b, pass, group.tokens);
         if (post_norms) b.norm("attention_norm", m.norm, rows, m.hidden);
         if (!m.parallel_block) end_mixer(b, pass);
     }
