@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "roofcast/fusion.hpp"
+
 namespace roofcast {
 
 enum class Activation { none, relu, relu6, leaky_relu, hardswish, hardsigmoid, sigmoid, silu, gelu, star_relu };
@@ -84,6 +86,7 @@ struct ConvLayer {
     std::int64_t parts = 2;               ///< of the channels, which split attention weighs against each other
     std::int64_t heads = 0;               ///< of an attention inside
     std::int64_t rows = 0;                ///< of an empty map; 0: the places of what it reads
+    std::int64_t factor = 1;              ///< empty map: times as many places on a side as what it reads
     double kernels = 1, flops = 1;        ///< pointwise: kernels over the map, and what they compute of each number
     std::int64_t table = 0;               ///< pointwise: rows of a learned table that it reads, as wide as the map
     std::int64_t copies = 0;              ///< dot product: of heads, by kernels of their own where no kernel fuses the rest
@@ -92,6 +95,7 @@ struct ConvLayer {
     std::optional<Activation> activation;
     std::optional<ConvNorm> norm;
     std::optional<ChannelGate> gate;  ///< absent: squeeze-and-excitation
+    std::optional<Fusion> fusion;     ///< of its last operator; absent: as such operators usually are
     bool bias = false;
     bool relative_positions = false;    ///< attention: a learned bias for each offset and head is added to the scores
     bool position_network = false;      ///< attention: the same from a small network

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "roofcast/attention_block.hpp"
+#include "roofcast/fusion.hpp"
 #include "roofcast/lowering.hpp"
 #include "roofcast/op.hpp"
 #include "roofcast/precision.hpp"
@@ -15,15 +16,6 @@
 #include "roofcast/workload.hpp"
 
 namespace roofcast {
-
-/// How compilers treat a node.
-enum class Fusion {
-    none,      ///< stands alone
-    epilogue,  ///< folds into the GEMM or convolution before it, else joins a chain
-    chain,     ///< joins neighbouring element-wise and row-wise nodes into one kernel
-    folded     ///< vanishes at inference: batch norm into the convolution before it, copies between layouts into their readers; where a
-               ///< compiler leaves GEMMs to a library, copies vanish, and the rest joins a chain
-};
 
 struct OpNode {
     std::string name;  ///< "qkv_proj"; equal nodes of a segment may share it

@@ -135,39 +135,18 @@ struct VisionLanguage {
     std::int64_t deepstack = 0;  ///< outputs of this many layers within are merged and projected, too (Qwen3-VL)
 };
 
-/// Groups of channels that group norms of diffusion models normalize over.
-inline constexpr std::int64_t norm_groups = 32;
-
-/// The network that takes noise out of a latent image, guided by a text: a UNet with transformers. Rombach et al., High-Resolution Image
-/// Synthesis with Latent Diffusion Models (2022).
-struct Denoiser {
-    std::int64_t input_channels = 4;          ///< latent ones, and with them a mask and a masked image where it fills in
-    std::vector<std::int64_t> channels;       ///< of each level; every level but the last halves the image
-    std::vector<std::int64_t> transformers;   ///< layers of the transformer behind each residual block of a level; 0: none
-    std::vector<std::int64_t> heads;          ///< of a level's transformers
-    std::int64_t blocks = 2;                  ///< residual blocks of a level on the way down; one more on the way up
-    std::int64_t context = 768, tokens = 77;  ///< width and length of the text
-    std::int64_t conditions = 0;              ///< width of a vector that the time embedding receives in addition to the time; 0: none
-    bool linear_projections = false;          ///< into and out of transformers; else 1×1 convolutions
-    bool control = false;                     ///< ControlNet: a copy of the way down that reads an image
-};
-
-/// The autoencoder between images and latent images: one eighth of the size with four levels.
-struct Autoencoder {
-    std::vector<std::int64_t> channels{128, 256, 512, 512};
-    std::int64_t blocks = 2, latent_channels = 4;
-    /// Pixels of an image on a side of one latent place.
-    [[nodiscard]] std::int64_t factor() const { return std::int64_t{1} << (channels.size() - 1); }
-};
-
-/// Text to image by latent diffusion.
+/// Text to image by latent diffusion: a network takes noise out of a latent image, guided by a text, and an autoencoder leads there and
+/// back. Rombach et al., High-Resolution Image Synthesis with Latent Diffusion Models (2022).
 struct Diffusion {
     std::int64_t image_size = 512;
-    std::int64_t steps = 50;  ///< of denoising, one pass of the network each
-    bool guidance = true;     ///< classifier-free: the network also runs without the text
-    bool from_image = false;  ///< starts from an image, which the autoencoder encodes first
-    Denoiser denoiser;
-    Autoencoder autoencoder;
+    std::int64_t multiple_of = 1;       ///< pixels that sides of images are a multiple of, so that every level halves its map evenly
+    std::int64_t pixels_per_place = 8;  ///< pixels of an image on a side of one latent place
+    std::int64_t tokens = 77;           ///< of the text
+    std::int64_t steps = 50;            ///< of denoising, one pass of the network each
+    bool guidance = true;               ///< classifier-free: the network also runs without the text
+    bool from_image = false;            ///< starts from an image, which the autoencoder encodes first
+    ConvNet denoiser, image_encoder, image_decoder;
+    ConvNet scheduler;  ///< joins the halves of guidance and moves latent images one step
     std::vector<Encoder> texts;
 };
 

@@ -53,10 +53,10 @@ Count ConvBuilder::window_places(Count side) const {
     return net.dimensions == 1 ? side : net.dimensions == 2 ? side * side : side * side * side;
 }
 
-void ConvBuilder::segment(std::string name, Count repeat) {
+void ConvBuilder::segment(std::string name) {
     constexpr std::size_t usual_nodes = 4;
     close_segment();
-    graph_.segments.push_back({.name = std::move(name), .repeat = repeat * times_, .nodes = {}});
+    graph_.segments.push_back({.name = std::move(name), .repeat = times_, .nodes = {}});
     graph_.segments.back().nodes.reserve(usual_nodes);
 }
 

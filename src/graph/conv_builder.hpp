@@ -68,8 +68,8 @@ public:
     const ConvNet& net;
 
     [[nodiscard]] Map image() const;
-    /// Starts a segment that runs `repeat` times; what follows belongs to it.
-    void segment(std::string name, Count repeat = 1);
+    /// Starts a segment; what follows belongs to it.
+    void segment(std::string name);
     /// Segments from now on run `times` as often.
     void repeat_segments(Count times) { times_ = times; }
 
@@ -86,7 +86,7 @@ public:
     Map normalized(const Map& map, ConvNorm norm, bool wide = false);
     /// Normalizes over `groups` groups of channels, plane by plane.
     Map group_norm(const Map& map, Count groups);
-    void activate(const Map& map, Activation activation, Fusion fusion = Fusion::epilogue);
+    void activate(const Map& map, Activation activation);
     /// map = map + other, both of one shape.
     void add(const Map& map);
     /// stream + branch, or another operation on both: wide where one of them is.

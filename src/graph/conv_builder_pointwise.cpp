@@ -141,11 +141,11 @@ Map ConvBuilder::normalize_and_activate(const Map& map, ConvNorm norm, Activatio
     return y;
 }
 
-void ConvBuilder::activate(const Map& map, Activation activation, Fusion fusion) {
+void ConvBuilder::activate(const Map& map, Activation activation) {
     if (activation == Activation::none) return;
     constexpr double star_relu_kernels = 4;  // relu, square, scale, shift; the square is computed in fp32
     if (activation == Activation::star_relu) return wide_pointwise("star_relu", map, star_relu_kernels, flops_of(activation), 2);
-    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), fusion);
+    OpNode& node = pointwise(std::string(fact_of(activation).name), map, 1, flops_of(activation), Fusion::epilogue);
     if (net.activation_gain) node.eager_kernels = 2;
     if (activation == Activation::gelu) by_error_function(node, lowering_.framework());
 }

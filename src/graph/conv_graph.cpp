@@ -95,7 +95,10 @@ Map Walk::block(const ConvLayer& layer, const std::vector<Map>& in) {
     if (layer.opens_segment) builder_.segment(layer.segment);
     builder_.on_stream(static_cast<int>(layer.stream));
     if (layer.segment.empty()) builder_.segment(std::string(roofcast::name(layer.block)));
-    return primitive(layer, in);
+    const std::size_t before = builder_.nodes().size();
+    const Map y = primitive(layer, in);
+    if (layer.fusion && builder_.nodes().size() > before) builder_.nodes().back().fusion = *layer.fusion;
+    return y;
 }
 
 Map Walk::convolutions(const ConvLayer& layer, Map x) {

@@ -96,6 +96,8 @@ Map empty(const std::vector<Map>& in, const ConvLayer& layer) {
     if (in.size() == 1) {
         Map y = x;
         y.channels = layer.size;
+        y.height *= layer.factor;
+        y.width *= layer.factor;
         y.kept = y.wide = false;
         return y;
     }

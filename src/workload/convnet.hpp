@@ -11,4 +11,7 @@ namespace roofcast {
 /// `library`: blocks of other files.
 ConvNet read_convnet(TableReader& reader, BlockLibrary& library);
 
+/// Reads the keys of family `diffusion`, whose networks are such nets.
+Diffusion read_diffusion(TableReader& reader, BlockLibrary& library);
+
 }  // namespace roofcast

@@ -97,6 +97,13 @@ private:
         refuse("library_attention", layer.library_attention && layer.fused_attention, kept, separate);
         refuse("talking_heads", layer.talking_heads && !layer.fused_attention, "talking heads need separate attention kernels",
                "no fused_attention = false as well");
+        constexpr std::array views{ConvBlock::empty, ConvBlock::view, ConvBlock::first_rows, ConvBlock::extra_tokens,
+                                   ConvBlock::synchronize};
+        const bool runs_nothing =
+            std::find(views.begin(), views.end(), layer.block) != views.end() || (layer.block == ConvBlock::slice && !layer.copied);
+        refuse("fusion", layer.fusion && runs_nothing, "the layer has no operator", "fusion of a layer that computes or copies");
+        refuse("factor", layer.factor > 1 && (layer.rows > 0 || layer.from.size() > 1), "the map has no places on a side to multiply",
+               "one map in from, and no rows");
         refuse("shifted", layer.shifted && layer.size == 0, "only windows can be shifted", "windows as well");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
@@ -128,6 +135,7 @@ private:
         if (key == "activation") layer.activation = word<Activation>(activation_names, key, node);
         if (key == "norm") layer.norm = word<ConvNorm>(norm_names, key, node);
         if (key == "gate_activation") layer.gate_activation = word<Activation>(activation_names, key, node);
+        if (key == "fusion") layer.fusion = word<Fusion>(fusion_names, key, node);
         if (key == "gate") layer.gate = word<ChannelGate>(gate_names, key, node);
     }
 

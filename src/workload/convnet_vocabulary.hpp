@@ -28,7 +28,7 @@ enum BlockTraits : unsigned {
 };
 
 /// What every primitive may say. A `repeat` of 0 leaves it out.
-inline constexpr std::array<std::string_view, 6> options_of_every_layer{"from", "repeat", "name", "when", "stream", "forward"};
+inline constexpr std::array<std::string_view, 7> options_of_every_layer{"from", "repeat", "name", "when", "stream", "forward", "fusion"};
 /// What every call of a block may say.
 inline constexpr std::array<std::string_view, 6> options_of_every_call{"from", "repeat", "name", "when", "each", "forward"};
 
@@ -75,7 +75,7 @@ inline constexpr std::array block_specs{
     BlockSpec{"join", ConvBlock::join, "", several},
     BlockSpec{"softmax", ConvBlock::softmax, ""},
     BlockSpec{"suppress", ConvBlock::suppress, "", several},
-    BlockSpec{"empty", ConvBlock::empty, "rows", several},
+    BlockSpec{"empty", ConvBlock::empty, "rows factor", several},
     BlockSpec{"matmul", ConvBlock::matmul, "", paired},
     BlockSpec{"resize", ConvBlock::resize, "bilinear", bare | unnumbered | paired},
     BlockSpec{"sample", ConvBlock::sample, "heads", paired},
@@ -122,6 +122,7 @@ inline constexpr std::array counts{
     CountOption{"parts", &ConvLayer::parts},
     CountOption{"heads", &ConvLayer::heads},
     CountOption{"rows", &ConvLayer::rows},
+    CountOption{"factor", &ConvLayer::factor},
     CountOption{"table", &ConvLayer::table},
     CountOption{"copies", &ConvLayer::copies},
     CountOption{"window", &ConvLayer::window},
@@ -163,6 +164,7 @@ inline constexpr std::array<std::string_view, 10> activation_names{"none",      
 inline constexpr std::array<std::string_view, 10> norm_names{"none",         "batch",    "layer", "frozen",          "group",
                                                              "standardized", "instance", "evo",   "filter_response", "global_response"};
 inline constexpr std::array<std::string_view, 3> gate_names{"squeeze", "effective", "eca"};
+inline constexpr std::array<std::string_view, 4> fusion_names{"none", "epilogue", "chain", "folded"};
 
 /// The place of `text` among `names`. Throws what `refuse(expected, suggestion)` makes where it is none of them.
 template <class Word, class Names, class Refuse>

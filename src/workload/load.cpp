@@ -33,7 +33,7 @@ const std::map<std::string_view, ReadArchitecture>& families() {
         {"cnn", [](TableReader& r, BlockLibrary& blocks) -> Architecture { return read_convnet(r, blocks); }},
         {"detector", [](TableReader& r, BlockLibrary& blocks) -> Architecture { return read_convnet(r, blocks); }},
         {"vlm", [](TableReader& r, BlockLibrary&) -> Architecture { return read_vision_language(r); }},
-        {"diffusion", [](TableReader& r, BlockLibrary&) -> Architecture { return read_diffusion(r); }},
+        {"diffusion", [](TableReader& r, BlockLibrary& blocks) -> Architecture { return read_diffusion(r, blocks); }},
         {"summary", [](TableReader& r, BlockLibrary&) -> Architecture { return read_summary(r); }},
     };
     return readers;

@@ -34,7 +34,6 @@ Vit read_vit(TableReader& reader);
 Swin read_swin(TableReader& reader);
 VisionLanguage read_vision_language(TableReader& reader);
 TransformerXl read_transformer_xl(TableReader& reader);
-Diffusion read_diffusion(TableReader& reader);
 Summary read_summary(TableReader& reader);
 
 }  // namespace roofcast

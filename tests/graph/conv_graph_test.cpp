@@ -105,7 +105,7 @@ TEST_CASE("eager frameworks write activations elsewhere and sums in place") {
     const Lowering lowering{.kernels = KernelSet::framework};
     ConvBuilder b(net, run, lowering);
     Map x = b.image();
-    b.segment("all", 1);
+    b.segment("all");
     b.activate(x, Activation::relu);
     const OpGraph written = ConvBuilder(b).finish();
     b.add(x);

@@ -94,3 +94,20 @@ TEST_CASE("blocks forward the arguments that what they call has too") {
     CHECK_THROWS_AS(convolved("{once = 8, forward = true}"), Error);
     CHECK_THROWS_AS(convolved("{twice = true, kernel = 0}"), Error);
 }
+
+TEST_CASE("compilers treat the last operator of a layer as its fusion says, and else as usual") {
+    const OpGraph graph = test::described(
+        "{conv = 32}, {pointwise = 1}, {pointwise = 2, fusion = \"folded\"}, {normalize = true, norm = \"none\", activation = \"silu\", "
+        "fusion = "
+        "\"none\"}, {planes = true}, {planes = true, fusion = \"chain\"}");
+    CHECK(test::nodes_of(graph, "pointwise").front().fusion == Fusion::chain);
+    CHECK(test::nodes_of(graph, "pointwise").back().fusion == Fusion::folded);
+    CHECK(test::nodes_of(graph, "silu").front().fusion == Fusion::none);
+    // The second layer finds planes, and the operator before it stays as it is.
+    REQUIRE(test::nodes_of(graph, "to_planes").size() == 1);
+    CHECK(test::nodes_of(graph, "to_planes").front().fusion == Fusion::folded);
+}
+
+TEST_CASE("an empty map may be larger than what it reads") {
+    CHECK(std::get<Conv2d>(test::nodes_of(test::described("{empty = 3, factor = 4}, {conv = 8}"), "conv").front().op).height == 32);
+}

@@ -128,6 +128,11 @@ TEST_CASE("options that would be ignored beside others are refused") {
     CHECK(refused("{attend = 8, fused_attention = false, score_passes = 2, wide_scores = true}").empty());
     CHECK(refused("{split_attention = 8, parts = 2}").empty());
     CHECK(refused("{conv = 8, forward = true}") == "layers[1].forward");
+    CHECK(refused("{empty = 8, fusion = \"chain\"}") == "layers[1].fusion");
+    CHECK(refused("{slice = 4, copied = false, fusion = \"chain\"}") == "layers[1].fusion");
+    CHECK(refused("{slice = 4, fusion = \"chain\"}").empty());
+    CHECK(refused("{conv = 8, fusion = \"sideways\"}") == "layers[1].fusion");
+    CHECK(refused("{empty = 8, rows = 2, factor = 2}") == "layers[1].factor");
     CHECK(refused("{attend = 8, pooled_shortcut = true}") == "layers[1].pooled_shortcut");
     CHECK(refused("{transformer = 8, reduction = 2, expand = 2}").empty());
 }

@@ -14,12 +14,18 @@ id = "small"
 family = "diffusion"
 source = "a test"
 image_size = 64
+pixels_per_place = 2
 [denoiser]
-channels = [32, 64]
-transformers = [0, 2]
-heads = [1, 4]
-[autoencoder]
-channels = [32, 64]
+channels = 4
+layers = [{conv = 32}, {conv = 4}]
+[scheduler]
+channels = 4
+layers = [{pointwise = 1}]
+[image_encoder]
+layers = [{conv = 8, kernel = 3, stride = 2}]
+[image_decoder]
+channels = 4
+layers = [{upsample = 2}, {conv = 3}]
 )";
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -45,28 +51,23 @@ TEST_CASE("a diffusion model has the sizes of its file, and defaults for the res
     CHECK(model.image_size == 64);
     CHECK(model.steps == 50);
     CHECK(model.guidance);
-    CHECK(model.denoiser.transformers == std::vector<std::int64_t>{0, 2});
-    CHECK(model.denoiser.input_channels == 4);
-    // Two levels halve the image once.
-    CHECK(model.autoencoder.factor() == 2);
+    CHECK(model.tokens == 77);
+    // Sides of images are whole places at least.
+    CHECK(model.multiple_of == 2);
+    CHECK(model.denoiser.channels == 4);
+    CHECK(model.image_encoder.channels == 3);
+    CHECK(model.denoiser.layers.size() == 2);
     CHECK(model.texts.empty());
 }
 
-TEST_CASE("what a denoising network cannot have is refused by its key") {
-    CHECK(refused_key("channels = [32, 64]", "channels = [32, 60]").find("channels") != std::string::npos);
-    CHECK(refused_key("channels = [32, 64]", "channels = []").find("channels") != std::string::npos);
-    CHECK(refused_key("channels = [32, 64]", "channels = [32, 64, 64, 64, 64, 64, 64, 64, 64]").find("channels") != std::string::npos);
-    CHECK(refused_key("transformers = [0, 2]", "transformers = [2]").find("transformers") != std::string::npos);
-    CHECK(refused_key("transformers = [0, 2]", "transformers = [0, 1000]").find("transformers") != std::string::npos);
-    CHECK(refused_key("heads = [1, 4]", "heads = [1, 3]").find("heads") != std::string::npos);
-    CHECK(refused_key("heads = [1, 4]", "heads = [0, 4]").find("heads") != std::string::npos);
+TEST_CASE("what a diffusion model cannot have is refused by its key") {
     CHECK(refused_key("image_size = 64", "steps = 0").find("steps") != std::string::npos);
     CHECK(refused_key("image_size = 64", "image_size = 100000").find("image_size") != std::string::npos);
-    CHECK(refused_key("heads = [1, 4]", "heads = [1, 4]\nhaeds = 2").find("haeds") != std::string::npos);
-    CHECK(refused_key("[autoencoder]", "[text]\nlayers = 2\n[autoencoder]").find("hidden") != std::string::npos);
-    // Its image is halved three times on the way to the latent size, and two levels of the autoencoder halve it once.
-    CHECK(refused_key("heads = [1, 4]", "heads = [1, 4]\ncontrol = true").find("denoiser") != std::string::npos);
+    CHECK(refused_key("image_size = 64", "multiple_of = 3").find("multiple_of") != std::string::npos);
+    CHECK(refused_key("channels = 4\nlayers = [{conv = 32}", "chanels = 4\nlayers = [{conv = 32}").find("chanels") != std::string::npos);
+    CHECK(refused_key("[image_encoder]", "[image_coder]").find("image_coder") != std::string::npos);
+    CHECK(refused_key("[image_encoder]", "[text]\nlayers = 2\n[image_encoder]").find("hidden") != std::string::npos);
     const std::string text = "[text]\nlayers = 2\nhidden = 64\nheads = 2\nintermediate = 128\nvocabulary = 100\n";
-    CHECK(refused_key("[autoencoder]", text + "max_positions = 76\n[autoencoder]").find("max_positions") != std::string::npos);
-    CHECK(refused_key("[autoencoder]", text + "max_positions = 77\n[autoencoder]") == "");
+    CHECK(refused_key("[image_encoder]", text + "max_positions = 76\n[image_encoder]").find("max_positions") != std::string::npos);
+    CHECK(refused_key("[image_encoder]", text + "max_positions = 77\n[image_encoder]") == "");
 }
