@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "charts/charts.hpp"
@@ -53,6 +55,18 @@ Run request_of(const ServeSimOptions& o, const Workload& workload, const Gpu& gp
     return completed(std::move(request), workload, gpu);
 }
 
+/// Lengths of a trace, for what needs typical ones: how the cache is divided.
+void set_mean_lengths(Run& request, const std::vector<ServingRequest>& requests) {
+    double prompt = 0, output = 0;
+    for (const ServingRequest& r : requests) {
+        prompt += static_cast<double>(r.prompt_tokens);
+        output += static_cast<double>(r.output_tokens);
+    }
+    const auto mean = [&](double sum) { return std::max<std::int64_t>(1, std::llround(sum / static_cast<double>(requests.size()))); };
+    request.prompt_tokens = mean(prompt);
+    request.generate_tokens = mean(output);
+}
+
 /// Nothing where there is room for a KV cache. Remedies are those of one request, beside the activations of the largest step.
 std::optional<MemoryMisfit> misfit(const ServingQuestion& question, const Workload& workload, const Gpu& gpu,
                                    const SoftwareStacks& software, CacheRoom& room) {
@@ -89,6 +103,7 @@ void run(const ServeSimOptions& o) {
     if (named.trace.empty()) named.process = arrival_process(o.serving, named.question.request);
     const std::vector<ServingRequest> requests = named.process ? drawn(*named.process) : read_trace(named.trace);
     refuse_endless(requests);
+    if (!named.process) set_mean_lengths(named.question.request, requests);
     named.offered = static_cast<std::int64_t>(requests.size());
     named.misfit = misfit(named.question, workload, gpu, software, named.answer.room);
     if (!named.misfit) named.answer = serve(workload, gpu, software, named.question, requests);

@@ -109,8 +109,8 @@ void add_serving_options(CLI::App& command, ServingOptions& o) {
     command.add_option("--block-size", o.block_size, "Tokens in one block of the KV cache (default: the engine's, else 16)");
     command.add_option(
         "--memory-fraction", o.memory_fraction,
-        "Fraction of the GPU's usable memory, as the engine means it. vLLM: weights, activations and cache. TensorRT-LLM: cache, of "
-        "what the weights leave (default: the engine's, else 0.9)");
+        "Fraction of the GPU's usable memory, as the engine means it. vLLM: weights, activations and cache. SGLang: weights and "
+        "cache. TensorRT-LLM: cache, of what the weights leave (default: the engine's, else 0.9)");
     command.add_option("--prefix-cached", o.prefix_cached, "Fraction of each prompt that a prefix cache already holds")
         ->capture_default_str();
 }

@@ -133,7 +133,7 @@ Map Walk::fully_connected(const ConvLayer& layer, const Map& x) {
 
 Map Walk::primitive(const ConvLayer& layer, const std::vector<Map>& in) {
     const Map& x = in.front();
-    require_whole(x, layer.block);
+    for (const Map& map : in) require_whole(map, layer.block);
     switch (layer.block) {
         case ConvBlock::conv:
             return convolutions(layer, x);

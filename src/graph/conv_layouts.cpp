@@ -52,7 +52,7 @@ Map merged(ConvBuilder& b, const Map& x) {
     return whole;
 }
 
-/// The sum of all windows of `values`, each weighed by numbers that `weights` have for the place in its middle: the windows are written
+/// The sum of all windows of `values`, each weighted by numbers that `weights` have for the place in its middle: the windows are written
 /// out, and overlapping ones summed back. Yuan et al., VOLO (2021), section 3.1.
 Map locally_mixed(ConvBuilder& b, const Map& values, const Map& weights, const ConvLayer& layer) {
     const Count window = Count(layer.size) * layer.size, heads = heads_of(layer, values.channels), places = weights.places();

@@ -190,10 +190,14 @@ void add_prices(Report& report, const Comparison& comparison) {
 }
 
 std::vector<std::string> remarks_on(const NamedComparison& named) {
-    std::vector<std::string> remarks{
-        "A speed-up compares the time per item with that of the first GPU that runs.",
-        "The bounds of a speed-up take the errors of two GPUs as independent, and those of a changed GPU and its origin as one.",
-        "Gains between settings of one GPU have no interval.", "Rent is that of GPUs that work in all paid hours."};
+    const auto& runs = (named.baseline ? named.baseline : named.optimized)->runs;
+    const bool changed =
+        std::any_of(runs.begin(), runs.end(), [](const ContestantRun& run) { return !run.contestant.gpu->profile.changed_from.empty(); });
+    std::vector<std::string> remarks{"A speed-up compares the time per item with that of the first GPU that runs.",
+                                     fmt::format("The bounds of a speed-up take the errors of two GPUs as independent{}.",
+                                                 changed ? ", and those of a changed GPU and its origin as one" : ""),
+                                     "Gains between settings of one GPU have no interval.",
+                                     "Rent is that of GPUs that work in all paid hours."};
     add_lines(remarks, energy_remarks());
     const auto any_offloads = [](const std::optional<Comparison>& c) { return c && std::any_of(c->runs.begin(), c->runs.end(), offloads); };
     if (any_offloads(named.baseline) || any_offloads(named.optimized)) {

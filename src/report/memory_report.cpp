@@ -72,7 +72,8 @@ std::vector<std::string> lines(const NamedMemory& named) {
     const EngineMemoryReport& m = named.memory;
     std::vector<std::string> lines;
     if (!m.fits()) {
-        lines.push_back(fmt::format("does not fit: not even one sequence of {} tokens", with_commas(m.context)));
+        lines.push_back(
+            fmt::format("does not fit: not even one sequence of {} {}", with_commas(m.context), m.context == 1 ? "token" : "tokens"));
         if (m.largest_context > 0) lines.push_back(fmt::format("largest context: {} tokens", with_commas(m.largest_context)));
         return lines;
     }

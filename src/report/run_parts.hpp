@@ -1,8 +1,10 @@
 #pragma once
 /// What several reports show: settings, times, memory and costs of runs as columns and in words.
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cassert>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -69,7 +71,7 @@ Fields<Row> bound_fields(const std::string& key, int digits, Show show, auto fig
 template <class Row>
 Fields<Row> with_bounds(Fields<Row> fields, std::string_view key, Show show, auto interval) {
     const auto at = std::find_if(fields.begin(), fields.end(), [key](const Field<Row>& field) { return field.column.key == key; });
-    assert(at != fields.end());
+    if (at == fields.end()) throw std::logic_error(fmt::format("no column {}", key));
     const auto bounds = bound_fields<Row>(at->column.key, at->column.digits, show, at->cell, interval);
     fields.insert(at + 1, bounds.begin(), bounds.end());
     return fields;

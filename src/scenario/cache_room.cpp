@@ -101,7 +101,9 @@ CacheRoom described_room(const EngineMemory& engine, const Workload& workload, c
     room.cache = room.available - room.weights - room.activations - room.overhead;
     if (engine.fraction_of == FractionOf::left) room.cache = room.fraction * room.cache;
     const DecoderLlm& decoder = *language_model(workload);
-    const EngineCache cache{.engine = engine, .kinds = kinds_of_stage(decoder, one), .size = room.cache, .step_tokens = step_tokens};
+    EngineMemory sized = engine;
+    sized.block_tokens = options.block_tokens;
+    const EngineCache cache{.engine = sized, .kinds = kinds_of_stage(decoder, one), .size = room.cache, .step_tokens = step_tokens};
     const CacheGrowth grown = growth(cache, context);
     room.per_token = grown.per_token;
     room.kept = grown.kept;

@@ -121,7 +121,8 @@ struct Pools {
 
     explicit Pools(const EngineCache& cache) {
         for (const CacheKind& kind : cache.kinds) {
-            (kind.window > 0 ? window_token : full_token) += layers_of(kind) * (kind.per_token + kind.compressed);
+            (kind.window > 0 ? window_token : full_token) += layers_of(kind) * kind.per_token;
+            full_token += layers_of(kind) * kind.compressed;  // of every token, whatever the window beside it
             state += layers_of(kind) * kind.state;
         }
         if (state > Bytes{}) of_states = cache.engine.state_fraction * cache.size;

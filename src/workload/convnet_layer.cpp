@@ -64,8 +64,9 @@ private:
         const bool pair = spec.is(paired);
         if (layer.from.size() == (pair ? 2U : 1U) || layer.repeat == 0 || spec.is(several)) return;
         const toml::node* from = table_.get("from");
-        throw error("from", from == nullptr ? table_ : *from, fmt::format("a {} layer reads {}", spec.name, pair ? "two maps" : "one map"),
-                    fmt::format("{} maps", layer.from.size()), pair ? "two names" : "one name, such as \"in.0\" of several maps");
+        throw error("from", from == nullptr ? table_ : *from, fmt::format("layer {} reads {}", spec.name, pair ? "two maps" : "one map"),
+                    layer.from.size() == 1 ? "one map" : fmt::format("{} maps", layer.from.size()),
+                    pair ? "two names" : "one name, such as \"in.0\" of several maps");
     }
 
     void check_size(const BlockSpec& spec, const ConvLayer& layer) const {
@@ -82,7 +83,7 @@ private:
 
     void check_repeat(const BlockSpec& spec, const ConvLayer& layer) const {
         if (layer.repeat <= 1 || spec.is(repeated)) return;
-        throw error("repeat", *table_.get("repeat"), fmt::format("a {} layer is not repeated", spec.name), {}, "0 or 1",
+        throw error("repeat", *table_.get("repeat"), fmt::format("layer {} is not repeated", spec.name), {}, "0 or 1",
                     "repeat a block that holds it");
     }
 
@@ -107,6 +108,8 @@ private:
         refuse("shifted", layer.shifted && layer.size == 0, "only windows can be shifted", "windows as well");
         refuse("stride", layer.block == ConvBlock::transposed && layer.stride > layer.kernel,
                "a kernel that its stride exceeds leaves gaps", "at most the kernel");
+        refuse("activation", layer.block == ConvBlock::normalize && layer.activation && (layer.heads > 0 || layer.wide || !layer.cast),
+               "a norm that computes apart activates nothing", "a norm without heads, wide and cast, or an activation behind it");
         refuse("parts", layer.from.size() > 1 && table_.contains("parts"), "each map that is read is a part", "one map in from");
         refuse("multiply", layer.block == ConvBlock::multiply && layer.from.size() > 1 && layer.size > 0,
                "a product of maps has no parameters", "multiply = true");
@@ -117,7 +120,7 @@ private:
         std::vector<std::string> known = words(spec.options);
         if (std::find(known.begin(), known.end(), key) != known.end()) return;
         known.insert(known.end(), options_of_every_layer.begin(), options_of_every_layer.end());
-        throw error(key, node, fmt::format("unknown option of a {} layer", spec.name), std::string(key),
+        throw error(key, node, fmt::format("unknown option of layer {}", spec.name), std::string(key),
                     fmt::format("one of {}", fmt::join(known, ", ")), did_you_mean(key, known));
     }
 

@@ -184,7 +184,7 @@ TEST_CASE("products, sums and samples of maps want sizes that fit") {
     CHECK(product.n == 4);
     CHECK(product.k == 6);
     CHECK(refusal(two + "{matmul = 5, from = [\"a\", \"b\"]}]").expected == "16 or 4");
-    CHECK(refusal(two + "{matmul = 4, from = \"a\"}]").what == "a matmul layer reads two maps");
+    CHECK(refusal(two + "{matmul = 4, from = \"a\"}]").what == "layer matmul reads two maps");
     CHECK(refusal(two + "{resize = true, from = [\"a\", \"b\", \"a\"]}]").found == "3 maps");
     CHECK(refusal(two + "{sum_of_parts = 4}]").found == "4 parts of 6 channels");
     CHECK(refusal(two + "{sample = 4, heads = 4, from = [\"a\", \"b\"]}]").key == "layers[2].sample: heads");

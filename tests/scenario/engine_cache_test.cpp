@@ -138,3 +138,16 @@ TEST_CASE("a sequence grows by its full layers, and keeps its windows and states
     CHECK(windows.per_token.in(byte) == rel(2 * 32 / 2.0, 1e-9));
     CHECK(windows.kept == Bytes{});
 }
+
+TEST_CASE("tokens that are compressed are all kept, whatever the window beside them") {
+    EngineMemory facts = facts_with(CacheLayout::pools, 1);
+    facts.window_fraction = 0.5;
+    CacheKind kind = attention_kind(4, 1, 8, 128);  // 32 bytes a token and layer in the window
+    kind.compressed = 2 * byte;
+    // A full token has 4 × 2 bytes, and half a window token 4 × 32 / 2: 72 bytes.
+    const EngineCache cache{facts, {kind}, 72e6 * byte, 1};
+    CHECK(cache.tokens(1000) == 1'000'000);
+    CHECK(cache.concurrency(100'000) == rel(10, 1e-9));
+    // At 100 tokens the pool of the window decides: half a million tokens, 100 each.
+    CHECK(cache.concurrency(100) == rel(5'000, 1e-9));
+}

@@ -173,7 +173,7 @@ TEST_CASE("messages name the layer and the reason first, and the blocks around t
         return text.substr(text.find("tiny.toml"));
     };
     const std::string option = message("{unit = 8}", "[blocks.unit]\nlayers = [{conv = 8, kernle = 3}]\n");
-    CHECK(option.starts_with("tiny.toml:6: layers[0].kernle: unknown option of a conv layer"));
+    CHECK(option.starts_with("tiny.toml:6: layers[0].kernle: unknown option of layer conv"));
     CHECK(option.ends_with("; in layers[0].unit"));
     // 16 calls of itself around the one that is refused.
     CHECK(message("{conv = 8}, {unit = 8}", "[blocks.unit]\nlayers = [{unit = 8}]\n") ==
@@ -300,7 +300,7 @@ TEST_CASE("expressions of blocks know the net's activation and norm, and compare
 
 TEST_CASE("a layer that reads one map refuses several, and an unknown block is told from options") {
     const ErrorDetail two = net_error(net_text("{conv = 8, name = \"a\"}, {conv = 8, from = [\"a\", \"in\"]}", ""));
-    CHECK(two.what == "a conv layer reads one map");
+    CHECK(two.what == "layer conv reads one map");
     CHECK(two.key == "layers[1].from");
     const ErrorDetail unknown = net_error(net_text("{rez = 8, repeat = 2, name = \"a\"}", ""));
     CHECK(unknown.found == "rez");

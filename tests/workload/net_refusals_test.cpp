@@ -45,7 +45,7 @@ TEST_CASE("a layer of one map is not given several") {
     CHECK(listed.key == "layers[2].from");
     CHECK(listed.found == "2 maps");
     const std::string pair = "[blocks.pair]\noutputs = [\"in\", \"new\"]\nlayers = [{conv = 8, name = \"new\"}]\n";
-    CHECK(refusal("{conv = 8}, {pair = true}, {maxpool = 2}", pair).what == "a maxpool layer reads one map");
+    CHECK(refusal("{conv = 8}, {pair = true}, {maxpool = 2}", pair).what == "layer maxpool reads one map");
     CHECK(refusal("{conv = 8}, {pair = true}, {maxpool = 2, from = \"previous.last\"}", pair).what == "no error");
 }
 
