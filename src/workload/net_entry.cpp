@@ -132,13 +132,16 @@ void require_arguments(const LayerEntry& entry, const NetBlock& block) {
         const bool given = entry.table.contains(argument.name) || (forwards(entry) && entry.scope.argument(argument.name) != nullptr);
         if (argument.required && !given) missing.push_back(argument.name);
     }
-    if (!missing.empty()) throw entry.error(block.name, fmt::format("the block needs {}", fmt::join(missing, ", ")), {}, form);
     for (const auto& [key, node] : entry.table) {
         if (key.str() == block.name || is_one_of(options_of_every_call, key.str())) continue;
         if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
         throw entry.error(key.str(), fmt::format("block {} has no such argument", block.name), std::string(key.str()), form,
                           did_you_mean(key.str(), known));
     }
+    if (!missing.empty())
+        throw entry.error(
+            block.name, fmt::format("the block needs {}: {}", missing.size() == 1 ? "an argument" : "arguments", fmt::join(missing, ", ")),
+            {}, form);
 }
 
 void require_dimensions(const LayerEntry& entry, const ConvLayer& layer, std::int64_t dimensions) {

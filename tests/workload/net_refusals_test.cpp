@@ -72,9 +72,9 @@ TEST_CASE("a block names all arguments that a call lacks") {
     const std::string unit =
         "[blocks.unit]\narguments = [\"inner\", \"stride = 1\", \"groups\"]\nlayers = [{conv = \"inner\", groups = \"groups\"}]\n";
     const ErrorDetail both = refusal("{unit = 8}", unit);
-    CHECK(both.what == "the block needs arguments");
-    CHECK(both.expected == "inner = …, groups = …");
-    CHECK(refusal("{unit = 8, inner = 4}", unit).expected == "groups = …");
+    CHECK(both.what == "the block needs arguments: inner, groups");
+    CHECK(both.expected == "{unit = …, inner = …, stride = 1, groups = …}");
+    CHECK(refusal("{unit = 8, inner = 4}", unit).what == "the block needs an argument: groups");
     CHECK(refusal("{unit = 8, iner = 4}", unit).suggestion == "did you mean inner?");
 }
 
