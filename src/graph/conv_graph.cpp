@@ -31,7 +31,10 @@ public:
             if (lifetimes_.outlives_next(i) && !lifetimes_.is_view(i)) builder_.keep(y);
             outputs_.push_back(y);
         }
-        return std::move(builder_).finish();
+        OpGraph graph = std::move(builder_).finish();
+        if (graph.segments.empty())
+            throw Error({.what = "the net has no operator", .key = "layers", .found = {}, .expected = "a layer that computes"});
+        return graph;
     }
 
 private:

@@ -158,7 +158,8 @@ TEST_CASE("layers that run several times take the same work each time") {
 }
 
 TEST_CASE("a layer that repeats 0 times is left out, and a slice keeps some channels") {
-    CHECK(test::described_parameters("{mlp = true, repeat = 0}") == 0);
+    CHECK(test::described_parameters("{conv = 8}, {mlp = true, repeat = 0}") == test::described_parameters("{conv = 8}"));
+    CHECK_THROWS_AS(test::described_parameters("{mlp = true, repeat = 0}"), Error);  // no operator is left
     const OpGraph graph = conv_graph(net_of(32, {layer_of(ConvBlock::slice, 8), layer_of(ConvBlock::conv, 16)}), Run{}, {});
     CHECK(total_parameters(graph) == rel(8 * 16, 1e-12));
 }
